@@ -1,0 +1,165 @@
+/* abi.h - what generated code and the runtime know of each other.
+ *
+ * Not for users: a model object and the runtime it was built for agree on this file, which GNNRT_ABI_VERSION counts.
+ * All structs here have C layout and are emitted as constant data by lib/Conversion; keep both in step. */
+#ifndef GNNRT_ABI_H
+#define GNNRT_ABI_H
+
+#include <gnnrt/gnnrt.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct gnnrt_frame gnnrt_frame; /* the state of one call, opaque to generated code */
+typedef struct gnnrt_order gnnrt_order; /* entries grouped into rows, see gnnrt_order_view */
+
+/* ---- Descriptors (constant data in the object) ------------------------------------------------------------ */
+
+enum { GNNRT_F32 = 0, GNNRT_F64 = 1, GNNRT_I32 = 2, GNNRT_I64 = 3, GNNRT_BOOL = 4, GNNRT_INDEX = 5, GNNRT_U8 = 6 };
+/* GNNRT_INDEX: an index array; the caller may pass int32 or int64, the body sees int32. */
+
+enum { GNNRT_ARG_GRAPH = 0, GNNRT_ARG_TENSOR = 1, GNNRT_ARG_SCALAR = 2, GNNRT_ARG_SIZE = 3 };
+enum { GNNRT_INPUT = 0, GNNRT_INOUT = 1, GNNRT_OUTPUT = 2 };
+
+/* A size: a polynomial over sets, flattened: for each term coeff, degree, then `degree` set ids. */
+typedef struct gnnrt_size {
+  const int64_t *terms;
+  int32_t length; /* number of int64 in terms; 0 means size 0 */
+  int32_t reserved;
+} gnnrt_size;
+
+typedef struct gnnrt_arg_desc {
+  const char *path; /* as the user writes it: "x", "p.w0", "g"; "" or "out", "out.1", ... for results */
+  const gnnrt_size *dims;
+  int32_t kind;   /* GNNRT_ARG_* */
+  int32_t mode;   /* GNNRT_INPUT, GNNRT_INOUT, GNNRT_OUTPUT */
+  int32_t dtype;  /* GNNRT_F32, ...; scalars and tensors */
+  int32_t rank;   /* number of dims */
+  /* GRAPH: ids of source, target and edge set. SIZE: set[0]. INDEX dtype: set[0] is the target set, or -1 and
+   * target_size is used. Otherwise -1. */
+  int32_t set[3];
+  int32_t reserved;
+  gnnrt_size target_size;
+} gnnrt_arg_desc;
+
+/* The entry's body. `buffers[k]` is the memory of argument k: for tensors the (converted, if INDEX) data, for INOUT the
+ * *staged* copy's place is given by gnnrt_frame_output; for scalars a pointer to the value in the body's dtype; for graphs the
+ * gnnrt_graph*. `sizes[id]` are the sizes of sets; the body writes those of sets it makes.
+ * Returns 0, or a status after gnnrt_frame_fail. */
+typedef int32_t (*gnnrt_body)(gnnrt_frame *frame, void **buffers, int64_t *sizes);
+
+typedef struct gnnrt_entry_desc {
+  const char *name;
+  const gnnrt_arg_desc *args; /* inputs and inouts first, then outputs */
+  const char *const *set_names; /* the user's name of each set, for messages */
+  gnnrt_body body;
+  int32_t num_args;
+  int32_t num_sets;
+  int32_t abi_version;
+  int32_t reserved;
+} gnnrt_entry_desc;
+
+/* The object's table, exported under the name `gnnc_model`. */
+typedef struct gnnrt_model_desc {
+  const gnnrt_entry_desc *const *entries;
+  const char *manifest;
+  const char *cpu;      /* the processor it was compiled for, such as "x86-64-v3" */
+  const char *features; /* what it must offer, comma-separated names as in /proc/cpuinfo ("avx2,fma"); "" for none */
+  int32_t num_entries;
+  int32_t abi_version;
+} gnnrt_model_desc;
+
+/* What every visible entry point calls. Validates, binds, runs, commits. */
+int32_t gnnrt_call(gnnrt_context *ctx, const gnnrt_entry_desc *entry, const gnnrt_value *values, int32_t num_values);
+
+/* ---- Services for bodies ---------------------------------------------------------------------------------- */
+
+/* Records a failure with a message; returns status. */
+int32_t gnnrt_frame_fail(gnnrt_frame *frame, int32_t status, const char *message);
+
+/* Where the body writes the new value of argument k (INOUT: staged memory, committed if the call succeeds;
+ * OUTPUT: the caller's memory, or staged memory where the caller's dtype or the entry needs it). */
+void *gnnrt_frame_output(gnnrt_frame *frame, int32_t arg);
+
+/* Structure. Derived graphs are cached on the graph they come from, and owned by it. NULL on failure (recorded).
+ * `old` of a derived graph maps its edges to edges of the graph it was made from, -1 where there is none. */
+enum { GNNRT_LOOPS_KEEP = 0, GNNRT_LOOPS_SKIP = 1, GNNRT_LOOPS_REPLACE = 2 };
+const gnnrt_graph *gnnrt_add_self_loops(gnnrt_frame *frame, const gnnrt_graph *graph, int32_t existing);
+const int32_t *gnnrt_graph_old(const gnnrt_graph *graph);
+/* Degrees [num_dst] or [num_src] int32, cached. */
+const int32_t *gnnrt_graph_in_degree(gnnrt_frame *frame, const gnnrt_graph *graph);
+const int32_t *gnnrt_graph_out_degree(gnnrt_frame *frame, const gnnrt_graph *graph);
+
+/* Orders: cached on the graph for edges; made for this call for other index arrays (entries -1 are left out). */
+const gnnrt_order *gnnrt_in_order(gnnrt_frame *frame, const gnnrt_graph *graph);
+const gnnrt_order *gnnrt_out_order(gnnrt_frame *frame, const gnnrt_graph *graph);
+const gnnrt_order *gnnrt_order_by(gnnrt_frame *frame, const int32_t *index, int64_t count, int64_t rows);
+
+/* What kernels read of an order; the gnnrt_order starts with it. Row r's entries are perm[ptr[r] .. ptr[r+1]).
+ * perm has 64 more valid entries behind its end (copies of the last, or 0), so that prefetching may run ahead. */
+typedef struct gnnrt_order_view {
+  const int64_t *ptr;  /* [rows + 1] */
+  const int32_t *perm; /* [entries + 64] */
+  int64_t rows;
+  int64_t entries;
+  int64_t num_slots; /* slots that cut rows need */
+} gnnrt_order_view;
+
+/* A piece of work. `slot` < 0: rows [row_begin, row_end) are done whole and written to the results.
+ * `slot` >= 0: one row, entries [entry_begin, entry_end) of it only, written to slot `slot` of the partial results.
+ * Without an order entry_* are positions of the reduction that is cut, or 0. */
+typedef struct gnnrt_task {
+  int64_t row_begin, row_end;
+  int64_t entry_begin, entry_end;
+  int64_t slot;
+} gnnrt_task;
+
+/* A kernel: args is an array of pointers and sizes whose layout the generated code knows. */
+typedef void (*gnnrt_kernel)(void *const *args, const gnnrt_task *task);
+
+enum { GNNRT_COMBINE_NONE = 0, GNNRT_COMBINE_SUM = 1, GNNRT_COMBINE_PROD = 2, GNNRT_COMBINE_MAX = 3, GNNRT_COMBINE_MIN = 4,
+       GNNRT_COMBINE_ARGMAX = 5, GNNRT_COMBINE_ARGMIN = 6 };
+/* How slots of one result are combined into its row. For MAX and MIN with a winner, `winner_*` are the i32 arrays that
+ * go with it (else NULL): equal values keep the earlier slot's winner, a NaN wins over everything. ARGMAX, ARGMIN:
+ * as MAX, MIN, where the value itself is not wanted (`out` NULL). */
+typedef struct gnnrt_combine {
+  void *partial;        /* [num_slots, row_elements] */
+  void *out;            /* [rows, row_elements] */
+  int32_t *winner_partial;
+  int32_t *winner_out;
+  int64_t row_elements;
+  int32_t kind;
+  int32_t dtype;
+} gnnrt_combine;
+
+/* Runs a kernel over all rows of an order (tasks of equal work, cut rows combined). `name` stands in profiles. */
+int32_t gnnrt_launch_order(gnnrt_frame *frame, const char *name, gnnrt_kernel kernel, void *const *args,
+                           const gnnrt_order *order, const gnnrt_combine *combines, int32_t num_combines);
+/* Runs a kernel over rows [0, rows), each of about `row_work` elements; no row is cut. */
+int32_t gnnrt_launch_rows(gnnrt_frame *frame, const char *name, gnnrt_kernel kernel, void *const *args, int64_t rows,
+                          int64_t row_work);
+/* Runs a kernel over one row whose reduction of `entries` positions, each of about `entry_work` elements, is cut into
+ * gnnrt_cut_slots(entries, entry_work) pieces. With one piece the task's slot is -1 and nothing is combined. */
+int32_t gnnrt_launch_cut(gnnrt_frame *frame, const char *name, gnnrt_kernel kernel, void *const *args, int64_t entries,
+                         int64_t entry_work, const gnnrt_combine *combines, int32_t num_combines);
+int64_t gnnrt_cut_slots(int64_t entries, int64_t entry_work);
+
+/* C[M,N] = op(A) op(B), row-major; dtype F32 or F64. trans_a: A is [K,M]; trans_b: B is [N,K]. Fixed blocks of rows of C, or,
+ * where K is long and C small, of K, whose parts are combined pairwise in `workspace` of gnnrt_gemm_workspace bytes. */
+int32_t gnnrt_gemm(gnnrt_frame *frame, const char *name, int32_t dtype, int32_t trans_a, int32_t trans_b, int64_t m, int64_t n,
+                   int64_t k, const void *a, const void *b, void *c, void *workspace);
+int64_t gnnrt_gemm_workspace(int32_t dtype, int64_t m, int64_t n, int64_t k);
+
+/* Memory. A buffer lives from step `first` to step `last` (inclusive); bytes[i] is its size in this call. Fills
+ * pointers[i] with 64-byte aligned addresses such that no two buffers alive at once overlap. */
+typedef struct gnnrt_lifetime {
+  int32_t first, last;
+} gnnrt_lifetime;
+int32_t gnnrt_reserve(gnnrt_frame *frame, int32_t num_buffers, const int64_t *bytes, const gnnrt_lifetime *lifetimes,
+                      void **pointers);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
