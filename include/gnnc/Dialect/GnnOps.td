@@ -1,0 +1,441 @@
+// The ops of the gnn dialect.
+#ifndef GNNC_DIALECT_GNNOPS_TD
+#define GNNC_DIALECT_GNNOPS_TD
+
+include "gnnc/Dialect/DifferentiableOpInterface.td"
+include "gnnc/Dialect/GnnAttrs.td"
+include "gnnc/Dialect/GnnTypes.td"
+include "mlir/Interfaces/ControlFlowInterfaces.td"
+include "mlir/Interfaces/InferTypeOpInterface.td"
+include "mlir/Interfaces/SideEffectInterfaces.td"
+
+class Gnn_Op<string mnemonic, list<Trait> traits = []> : Op<Gnn_Dialect, mnemonic, traits>;
+class Gnn_PureOp<string mnemonic, list<Trait> traits = []> : Gnn_Op<mnemonic, [Pure] # traits>;
+/// An op with a derivative rule in lib/Dialect/Adjoints*.cpp.
+class Gnn_DiffOp<string mnemonic, list<Trait> traits = []>
+    : Gnn_PureOp<mnemonic, [DeclareOpInterfaceMethods<DifferentiableOpInterface>] # traits>;
+
+def Gnn_Tensor : RankedTensorOf<[AnyType]>;
+def Gnn_Scalar : 0DTensorOf<[AnyType]>;
+def Gnn_IndexTensor : RankedTensorOf<[I32]>;
+
+//===----------------------------------------------------------------------===//
+// Structure
+//===----------------------------------------------------------------------===//
+
+def Gnn_EndpointOp : Gnn_PureOp<"endpoint"> {
+  let summary = "The source or target node of every edge";
+  let description = [{ `%src = gnn.endpoint src %g nondiff : (!gnn.graph<s0 -> s0, s1>) -> tensor<?xi32, #gnn.dims<s1>>` }];
+  let arguments = (ins Gnn_DirectionAttr:$end, Gnn_GraphType:$graph, UnitAttr:$nondiff);
+  let results = (outs Gnn_IndexTensor:$result);
+  let assemblyFormat = "$end $graph (`nondiff` $nondiff^)? attr-dict `:` functional-type(operands, results)";
+  let hasVerifier = 1;
+}
+
+def Gnn_DegreeOp : Gnn_PureOp<"degree"> {
+  let summary = "The number of edges into (dst) or out of (src) every node";
+  let arguments = (ins Gnn_DirectionAttr:$end, Gnn_GraphType:$graph, UnitAttr:$nondiff);
+  let results = (outs Gnn_IndexTensor:$result);
+  let assemblyFormat = "$end $graph (`nondiff` $nondiff^)? attr-dict `:` functional-type(operands, results)";
+  let hasVerifier = 1;
+}
+
+def Gnn_AddSelfLoopsOp : Gnn_PureOp<"add_self_loops"> {
+  let summary = "A graph with a self loop at every node";
+  let description = [{
+    `%h, %old = gnn.add_self_loops skip %g nondiff`. `keep` appends a loop for every node, `skip` only where there is none,
+    `replace` removes those there are and appends one for every node. The old edges come first, in their order, then
+    the new ones in the order of nodes. `old` says which edge of %g each edge of %h was, -1 for a new one; what
+    edges carry moves with a gather along it.
+  }];
+  let arguments = (ins Gnn_LoopsAttr:$existing, Gnn_GraphType:$graph, UnitAttr:$nondiff);
+  let results = (outs Gnn_GraphType:$result, Gnn_IndexTensor:$old);
+  let assemblyFormat = "$existing $graph (`nondiff` $nondiff^)? attr-dict `:` functional-type(operands, results)";
+  let hasVerifier = 1;
+}
+
+def Gnn_OrderOp : Gnn_PureOp<"order"> {
+  let summary = "A graph's edges grouped by an end";
+  let description = [{ `%o = gnn.order dst %g nondiff : (!gnn.graph<s0 -> s1, s2>) -> !gnn.order<s1, s2>` }];
+  let arguments = (ins Gnn_DirectionAttr:$end, Gnn_GraphType:$graph, UnitAttr:$nondiff);
+  let results = (outs Gnn_OrderType:$result);
+  let assemblyFormat = "$end $graph (`nondiff` $nondiff^)? attr-dict `:` functional-type(operands, results)";
+}
+
+def Gnn_OrderByOp : Gnn_PureOp<"order_by"> {
+  let summary = "The entries of an index array grouped by what they point at; -1 is left out";
+  let arguments = (ins Gnn_IndexTensor:$index, UnitAttr:$nondiff);
+  let results = (outs Gnn_OrderType:$result);
+  let assemblyFormat = "$index (`nondiff` $nondiff^)? attr-dict `:` functional-type(operands, results)";
+}
+
+//===----------------------------------------------------------------------===//
+// Message passing
+//===----------------------------------------------------------------------===//
+
+def Gnn_GatherOp : Gnn_DiffOp<"gather", [AttrSizedOperandSegments]> {
+  let summary = "Entries of a tensor picked by index arrays";
+  let description = [{
+    `%y = gnn.gather %x[%i, %j] dims [0, 2] fill %f`: dimension dims[k] of x is indexed by the k-th index array. All index arrays
+    have one type; their dimensions stand in the result where the first indexed dimension stood, the other indexed
+    dimensions are gone. Where an index is -1 the result is `fill` (a scalar), or 0 without one. Indices are in range.
+  }];
+  let arguments = (ins Gnn_Tensor:$source, Variadic<Gnn_IndexTensor>:$indices, Optional<Gnn_Scalar>:$fill, DenseI64ArrayAttr:$dims);
+  let results = (outs Gnn_Tensor:$result);
+  let assemblyFormat = "$source `[` $indices `]` `dims` $dims (`fill` $fill^)? attr-dict `:` functional-type(operands, results)";
+  let hasVerifier = 1;
+}
+
+def Gnn_SegmentReduceOp : Gnn_DiffOp<"segment_reduce", [AttrSizedOperandSegments]> {
+  let summary = "Entries combined by where index arrays point: the transpose of a gather";
+  let description = [{
+    `%y = gnn.segment_reduce sum %m by [%i, %j] at 0 dims [0, 1]`. The index arrays' dimensions stand in m from position `at`; they
+    are consumed. In the result, a new dimension stands for each index array's target, at the positions
+    `dims` of the result; m's other dimensions keep their order. An entry with an index -1 is skipped. An empty segment gives
+    `empty` (a scalar), or 0 without one (1 for prod).
+
+    max and min have a second result, the winner: the position among the consumed entries (of rank 1) of the
+    first entry that equals the result, -1 for an empty segment. A NaN makes the result NaN and is its winner.
+  }];
+  let arguments = (ins Gnn_ReduceKindAttr:$kind, Gnn_Tensor:$source, Variadic<Gnn_IndexTensor>:$indices, Optional<Gnn_Scalar>:$empty,
+                       I64Attr:$at, DenseI64ArrayAttr:$dims);
+  let results = (outs Gnn_Tensor:$result, Optional<Gnn_IndexTensor>:$winner);
+  let assemblyFormat = [{$kind $source `by` `[` $indices `]` `at` $at `dims` $dims (`empty` $empty^)? attr-dict `:` functional-type(operands, results)}];
+  let hasVerifier = 1;
+}
+
+def Gnn_AtWinnerOp : Gnn_DiffOp<"at_winner"> {
+  let summary = "The value of the winning entry of each segment";
+  let description = [{
+    `%y = gnn.at_winner %m, %winner by %i`: y[v, f...] = m[winner[v, f...], f...], 0 where the winner is -1. m's first dimension is that
+    of the rank-1 index array i, which says what segment each entry is in.
+  }];
+  let arguments = (ins Gnn_Tensor:$source, Gnn_IndexTensor:$winner, Gnn_IndexTensor:$index);
+  let results = (outs Gnn_Tensor:$result);
+  let assemblyFormat = "$source `,` $winner `by` $index attr-dict `:` functional-type(operands, results)";
+  let hasVerifier = 1;
+}
+
+def Gnn_SegmentSoftmaxOp : Gnn_DiffOp<"segment_softmax"> {
+  let summary = "Softmax over the entries of each segment";
+  let description = [{
+    `%a = gnn.segment_softmax %e by %i`: e's first dimension is that of the rank-1 index array i. The maximum is subtracted; a segment whose scores
+    are all -inf gets 0; +inf or NaN spoils its own segment only; an entry whose index is -1 gets 0.
+  }];
+  let arguments = (ins Gnn_Tensor:$source, Gnn_IndexTensor:$index, Gnn_SizeAttr:$segments);
+  let results = (outs Gnn_Tensor:$result);
+  let assemblyFormat = "$source `by` $index `into` $segments attr-dict `:` functional-type(operands, results)";
+  let hasVerifier = 1;
+}
+
+//===----------------------------------------------------------------------===//
+// Reductions over dimensions, contraction
+//===----------------------------------------------------------------------===//
+
+def Gnn_ReduceOp : Gnn_DiffOp<"reduce"> {
+  let summary = "A tensor reduced over some of its dimensions, which are dropped";
+  let description = [{
+    `%y = gnn.reduce sum %x dims [1, 2]`. Reducing nothing (size 0) gives 0 (1 for prod). For max and min a NaN makes the result NaN.
+  }];
+  let arguments = (ins Gnn_ReduceKindAttr:$kind, Gnn_Tensor:$source, DenseI64ArrayAttr:$dims);
+  let results = (outs Gnn_Tensor:$result);
+  let assemblyFormat = "$kind $source `dims` $dims attr-dict `:` functional-type(operands, results)";
+  let hasVerifier = 1;
+  let hasFolder = 1;
+}
+
+def Gnn_ArgReduceOp : Gnn_PureOp<"arg_reduce"> {
+  let summary = "The position of the first maximum or minimum along a dimension";
+  let description = [{ `%i = gnn.arg_reduce max %x dim 1 nondiff`; -1 where the dimension is empty. A NaN wins. }];
+  let arguments = (ins Gnn_ReduceKindAttr:$kind, Gnn_Tensor:$source, I64Attr:$dim, UnitAttr:$nondiff);
+  let results = (outs Gnn_IndexTensor:$result);
+  let assemblyFormat = "$kind $source `dim` $dim (`nondiff` $nondiff^)? attr-dict `:` functional-type(operands, results)";
+  let hasVerifier = 1;
+}
+
+def Gnn_SoftmaxOp : Gnn_DiffOp<"softmax"> {
+  let summary = "Softmax over some dimensions, which are kept";
+  let arguments = (ins Gnn_Tensor:$source, DenseI64ArrayAttr:$dims);
+  let results = (outs Gnn_Tensor:$result);
+  let assemblyFormat = "$source `dims` $dims attr-dict `:` functional-type(operands, results)";
+  let hasVerifier = 1;
+}
+
+def Gnn_LogSumExpOp : Gnn_DiffOp<"logsumexp"> {
+  let summary = "log of the sum of exponentials over some dimensions, which are dropped; -inf for none";
+  let arguments = (ins Gnn_Tensor:$source, DenseI64ArrayAttr:$dims);
+  let results = (outs Gnn_Tensor:$result);
+  let assemblyFormat = "$source `dims` $dims attr-dict `:` functional-type(operands, results)";
+  let hasVerifier = 1;
+}
+
+def Gnn_SegmentLogSumExpOp : Gnn_DiffOp<"segment_logsumexp"> {
+  let summary = "log of the sum of exponentials over the entries of each segment; -inf for an empty one";
+  let arguments = (ins Gnn_Tensor:$source, Gnn_IndexTensor:$index);
+  let results = (outs Gnn_Tensor:$result);
+  let assemblyFormat = "$source `by` $index attr-dict `:` functional-type(operands, results)";
+  let hasVerifier = 1;
+}
+
+def Gnn_ContractOp : Gnn_DiffOp<"contract"> {
+  let summary = "A sum of products over shared labels";
+  let description = [{
+    `%c = gnn.contract %a [0, 1], %b [1, 2] -> [0, 2]` is the matrix product. Every dimension has a label; labels of the result
+    occur in at least one operand; labels that are not in the result are summed. A label occurs at most once in each list.
+  }];
+  let arguments = (ins Gnn_Tensor:$lhs, Gnn_Tensor:$rhs, DenseI64ArrayAttr:$lhsLabels, DenseI64ArrayAttr:$rhsLabels, DenseI64ArrayAttr:$resultLabels);
+  let results = (outs Gnn_Tensor:$result);
+  let assemblyFormat = "$lhs $lhsLabels `,` $rhs $rhsLabels `->` $resultLabels attr-dict `:` functional-type(operands, results)";
+  let hasVerifier = 1;
+}
+
+//===----------------------------------------------------------------------===//
+// Shapes
+//===----------------------------------------------------------------------===//
+
+def Gnn_BroadcastOp : Gnn_DiffOp<"broadcast"> {
+  let summary = "A tensor repeated along new dimensions";
+  let description = [{
+    `%y = gnn.broadcast %x dims [0, 2]`: dimension k of x is dimension dims[k] of the result (increasing). A dimension of constant size 1
+    may stand where the result has another size, and is repeated.
+  }];
+  let arguments = (ins Gnn_Tensor:$source, DenseI64ArrayAttr:$dims);
+  let results = (outs Gnn_Tensor:$result);
+  let assemblyFormat = "$source `dims` $dims attr-dict `:` functional-type(operands, results)";
+  let hasVerifier = 1;
+  let hasFolder = 1;
+}
+
+def Gnn_ReshapeOp : Gnn_DiffOp<"reshape"> {
+  let summary = "The same elements in row-major order with other dimensions";
+  let arguments = (ins Gnn_Tensor:$source);
+  let results = (outs Gnn_Tensor:$result);
+  let assemblyFormat = "$source attr-dict `:` functional-type(operands, results)";
+  let hasVerifier = 1;
+  let hasFolder = 1;
+}
+
+def Gnn_TransposeOp : Gnn_DiffOp<"transpose"> {
+  let summary = "Dimensions in another order";
+  let description = [{ `%y = gnn.transpose %x perm [1, 0]`: dimension k of the result is dimension perm[k] of x. }];
+  let arguments = (ins Gnn_Tensor:$source, DenseI64ArrayAttr:$perm);
+  let results = (outs Gnn_Tensor:$result);
+  let assemblyFormat = "$source `perm` $perm attr-dict `:` functional-type(operands, results)";
+  let hasVerifier = 1;
+  let hasFolder = 1;
+}
+
+def Gnn_SliceOp : Gnn_DiffOp<"slice"> {
+  let summary = "A regular part of a tensor along one dimension";
+  let description = [{
+    `%y = gnn.slice %x dim 1 from #gnn.size<s0> step -1`: y[.., k, ..] = x[.., from + k*step, ..]; the result's type says how many. An integer that
+    drops a dimension is a slice of size 1 and a reshape.
+  }];
+  let arguments = (ins Gnn_Tensor:$source, I64Attr:$dim, Gnn_SizeAttr:$from, I64Attr:$step);
+  let results = (outs Gnn_Tensor:$result);
+  let assemblyFormat = "$source `dim` $dim `from` $from `step` $step attr-dict `:` functional-type(operands, results)";
+  let hasVerifier = 1;
+}
+
+def Gnn_UnsliceOp : Gnn_DiffOp<"unslice"> {
+  let summary = "A part put into zeros: the transpose of a slice";
+  let arguments = (ins Gnn_Tensor:$source, I64Attr:$dim, Gnn_SizeAttr:$from, I64Attr:$step);
+  let results = (outs Gnn_Tensor:$result);
+  let assemblyFormat = "$source `dim` $dim `from` $from `step` $step attr-dict `:` functional-type(operands, results)";
+  let hasVerifier = 1;
+}
+
+def Gnn_SelectIndexOp : Gnn_DiffOp<"select_index"> {
+  let summary = "The entry at a run-time position of a dimension, which is dropped";
+  let description = [{ `%y = gnn.select_index %x[%i] dim 0`. A position out of range fails the call (negative ones count from the end only if constant). }];
+  let arguments = (ins Gnn_Tensor:$source, Gnn_Scalar:$position, I64Attr:$dim);
+  let results = (outs Gnn_Tensor:$result);
+  let assemblyFormat = "$source `[` $position `]` `dim` $dim attr-dict `:` functional-type(operands, results)";
+  let hasVerifier = 1;
+}
+
+def Gnn_ConcatOp : Gnn_DiffOp<"concat"> {
+  let summary = "Tensors joined along a dimension";
+  let arguments = (ins Variadic<Gnn_Tensor>:$sources, I64Attr:$dim);
+  let results = (outs Gnn_Tensor:$result);
+  let assemblyFormat = "$sources `dim` $dim attr-dict `:` functional-type(operands, results)";
+  let hasVerifier = 1;
+}
+
+def Gnn_IotaOp : Gnn_PureOp<"iota"> {
+  let summary = "0, 1, 2, ... along a dimension of an integer tensor";
+  let arguments = (ins I64Attr:$dim, UnitAttr:$nondiff);
+  let results = (outs Gnn_Tensor:$result);
+  let assemblyFormat = "$dim (`nondiff` $nondiff^)? attr-dict `:` type($result)";
+}
+
+def Gnn_SizeOp : Gnn_PureOp<"size"> {
+  let summary = "A size as a scalar, of integer or floating-point type";
+  let arguments = (ins Gnn_SizeAttr:$size);
+  let results = (outs Gnn_Scalar:$result);
+  let assemblyFormat = "$size attr-dict `:` type($result)";
+  let hasFolder = 1;
+}
+
+//===----------------------------------------------------------------------===//
+// Elementwise functions that arith and math don't have
+//===----------------------------------------------------------------------===//
+
+class Gnn_ElementwiseOp<string mnemonic, list<Trait> traits = []>
+    : Gnn_DiffOp<mnemonic, [SameOperandsAndResultType] # traits>;
+
+def Gnn_SigmoidOp : Gnn_ElementwiseOp<"sigmoid"> {
+  let summary = "1 / (1 + exp(-x)), without overflow";
+  let arguments = (ins AnyTypeOf<[AnyFloat, Gnn_Tensor]>:$x);
+  let results = (outs AnyType:$result);
+  let assemblyFormat = "$x attr-dict `:` type($x)";
+}
+
+def Gnn_SoftplusOp : Gnn_ElementwiseOp<"softplus"> {
+  let summary = "log(1 + exp(x)), without overflow";
+  let arguments = (ins AnyTypeOf<[AnyFloat, Gnn_Tensor]>:$x);
+  let results = (outs AnyType:$result);
+  let assemblyFormat = "$x attr-dict `:` type($x)";
+}
+
+def Gnn_PmulOp : Gnn_ElementwiseOp<"pmul"> {
+  let summary = "0 where c is 0, else c * a";
+  let description = [{
+    The product of an adjoint that passed a selection with a partial derivative: what was not selected contributes exactly 0 though
+    the derivative be infinite.
+  }];
+  let arguments = (ins AnyType:$c, AnyType:$a);
+  let results = (outs AnyType:$result);
+  let assemblyFormat = "$c `,` $a attr-dict `:` type($c)";
+  let hasFolder = 1;
+}
+
+def Gnn_NoRuleOp : Gnn_PureOp<"no_rule", [SameOperandsAndResultType]> {
+  let summary = "The identity, with no derivative rule: shows that an active op without one is refused";
+  let arguments = (ins Gnn_Tensor:$x);
+  let results = (outs Gnn_Tensor:$result);
+  let assemblyFormat = "$x attr-dict `:` type($x)";
+}
+
+//===----------------------------------------------------------------------===//
+// Randomness
+//===----------------------------------------------------------------------===//
+
+def Gnn_FoldKeyOp : Gnn_PureOp<"fold_key"> {
+  let summary = "A new key from a key and a number";
+  let description = [{
+    fold(k, i): z = k + 0x9E3779B97F4A7C15 (i + 1); z = (z ^ z >> 30) 0xBF58476D1CE4E5B9; z = (z ^ z >> 27) 0x94D049BB133111EB; z ^ z >> 31, modulo 2^64
+    (the finaliser of SplitMix64: Steele, Lea and Flood 2014). key(seed) is fold(0, seed).
+  }];
+  let arguments = (ins Gnn_Scalar:$key, Gnn_Scalar:$number);
+  let results = (outs Gnn_Scalar:$result);
+  let assemblyFormat = "$key `,` $number attr-dict `:` functional-type(operands, results)";
+}
+
+def Gnn_UniformOp : Gnn_PureOp<"uniform"> {
+  let summary = "Uniform numbers in [0, 1) from a key: Philox 4x32-10, its counter the logical index of the element";
+  let arguments = (ins Gnn_Scalar:$key, UnitAttr:$nondiff);
+  let results = (outs Gnn_Tensor:$result);
+  let assemblyFormat = "$key (`nondiff` $nondiff^)? attr-dict `:` functional-type(operands, results)";
+}
+
+//===----------------------------------------------------------------------===//
+// Differentiation
+//===----------------------------------------------------------------------===//
+
+def Gnn_VjpOp : Gnn_Op<"vjp", [SingleBlockImplicitTerminator<"YieldOp">]> {
+  let summary = "A computation that will be differentiated";
+  let description = [{
+    `%y:n, %tape = gnn.vjp(%x...) { ^bb(%x: ...): ... gnn.yield %y... }`. The block arguments are the values differentiated with respect
+    to, whose values are the operands. Everything else that the body uses from outside is held constant.
+  }];
+  let arguments = (ins Variadic<Gnn_Tensor>:$wrt);
+  let results = (outs Variadic<AnyType>:$values, Gnn_TapeType:$tape);
+  let regions = (region SizedRegion<1>:$body);
+  let assemblyFormat = "`(` $wrt `)` $body attr-dict `:` functional-type(operands, results)";
+  let hasVerifier = 1;
+}
+
+def Gnn_BackOp : Gnn_Op<"back"> {
+  let summary = "Gradients from cotangents of a vjp's floating-point results";
+  let description = [{
+    `%x_adj... = gnn.back %tape(%y_adj...)`: one cotangent for each floating-point result of the vjp, in order; one gradient for each of its operands.
+  }];
+  let arguments = (ins Gnn_TapeType:$tape, Variadic<Gnn_Tensor>:$cotangents);
+  let results = (outs Variadic<Gnn_Tensor>:$gradients);
+  let assemblyFormat = "$tape `(` $cotangents `)` attr-dict `:` functional-type(operands, results)";
+  let hasVerifier = 1;
+}
+
+def Gnn_YieldOp : Gnn_Op<"yield", [Pure, ReturnLike, Terminator]> {
+  let summary = "Ends a region with its values";
+  let arguments = (ins Variadic<AnyType>:$values);
+  let assemblyFormat = "($values^ `:` type($values))? attr-dict";
+  let builders = [OpBuilder<(ins), [{ }]>];
+}
+
+def Gnn_NondiffOp : Gnn_PureOp<"nondiff", [SameOperandsAndResultType]> {
+  let summary = "The identity, held constant for differentiation";
+  let arguments = (ins Gnn_Tensor:$x);
+  let results = (outs Gnn_Tensor:$result);
+  let assemblyFormat = "$x attr-dict `:` type($x)";
+}
+
+def Gnn_SavedOp : Gnn_PureOp<"saved", [SameOperandsAndResultType]> {
+  let summary = "The identity: a value of the forward sweep that the reverse sweep reads";
+  let arguments = (ins AnyType:$x);
+  let results = (outs AnyType:$result);
+  let assemblyFormat = "$x attr-dict `:` type($x)";
+}
+
+//===----------------------------------------------------------------------===//
+// Row kernels
+//===----------------------------------------------------------------------===//
+
+def Gnn_KernelOp : Gnn_PureOp<"kernel", [SingleBlockImplicitTerminator<"YieldOp">, AttrSizedOperandSegments]> {
+  let summary = "A comprehension: a scalar body over an iteration space";
+  let description = [{
+    The row kernel. `iterators` says what each iterator does and `space` its size. A `segment` iterator is the second one; it runs over the
+    entries that `order` groups into the row that the first iterator counts, and stands for the entry's number in the
+    user's order (its size is the number of all entries).
+
+    `indexMaps` and `maps` are affine maps from the iterators (dimensions) and the values of the index operands before them (symbols: symbol k
+    is the k-th index operand, the symbols after them are the sizes in `offsets`) to positions in each index operand and each operand. An operand that is read at a place where a
+    symbol in its map is -1 reads as 0 (indices are clamped and the value replaced) if that index operand is flagged in `maybeNone`.
+
+    The body has one scalar argument for each operand (not for index operands), then one i32 for each index operand, then one index for each iterator;
+    it yields one scalar for each result. `resultMaps` say where each result is written, from iterators to positions, over parallel iterators
+    only; every element of a result is written exactly once, or, where `inits` are given, the result is the init with those
+    elements replaced that the map names (done in place: an init has no other use).
+    `combines` says how each result is combined over the iterators that are not parallel; `none` if there are none of these.
+    argmax and argmin yield the value that is compared; their result is the i32 number of the winning entry of the first non-parallel
+    iterator, or -1. A max or min followed by an argmax or argmin of the same yielded value is computed together.
+    `empties` gives what a result has where nothing was combined (absent: the neutral element of sum and prod; 0 for max and min).
+  }];
+  let arguments = (ins Optional<Gnn_OrderType>:$order, Variadic<Gnn_IndexTensor>:$indices, Variadic<Gnn_Tensor>:$inputs, Variadic<Gnn_Tensor>:$inits,
+                       ArrayAttr:$iterators, Gnn_DimsAttr:$space, Gnn_DimsAttr:$offsets, AffineMapArrayAttr:$indexMaps, AffineMapArrayAttr:$maps,
+                       AffineMapArrayAttr:$resultMaps, ArrayAttr:$combines, DenseBoolArrayAttr:$maybeNone,
+                       OptionalAttr<ArrayAttr>:$empties, StrAttr:$label);
+  let results = (outs Variadic<Gnn_Tensor>:$results);
+  let regions = (region SizedRegion<1>:$body);
+  let hasVerifier = 1;
+}
+
+def Gnn_EmptyOp : Gnn_PureOp<"empty"> {
+  let summary = "A tensor whose elements are still to be written, by kernels that take it as an init";
+  let results = (outs Gnn_Tensor:$result);
+  let assemblyFormat = "attr-dict `:` type($result)";
+}
+
+def Gnn_GemmOp : Gnn_PureOp<"gemm"> {
+  let summary = "A dense product of row-major matrices, done by BLAS";
+  let description = [{
+    C[m, n] = op(A) op(B), where the operands are read as matrices whatever their rank: A is [m, k] or, transposed, [k, m], B is [k, n] or [n, k].
+  }];
+  let arguments = (ins Gnn_Tensor:$lhs, Gnn_Tensor:$rhs, UnitAttr:$transposeLhs, UnitAttr:$transposeRhs,
+                       Gnn_SizeAttr:$m, Gnn_SizeAttr:$n, Gnn_SizeAttr:$k);
+  let results = (outs Gnn_Tensor:$result);
+  let assemblyFormat = [{$lhs (`transposed` $transposeLhs^)? `,` $rhs (`transposed` $transposeRhs^)? `m` $m `n` $n `k` $k attr-dict `:` functional-type(operands, results)}];
+}
+
+#endif
