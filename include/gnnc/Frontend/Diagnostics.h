@@ -1,5 +1,5 @@
 // Errors and warnings about the user's program. They are collected, and shown once, in the order of the source, when
-// the stage that finds them is done. Each kind has a stable code (lib/Frontend/ErrorCodes.def) with an entry in
+// the stage that finds them is done. Each kind has a stable code (ErrorCodes.def) with an entry in
 // docs/errors.md.
 #ifndef GNNC_FRONTEND_DIAGNOSTICS_H
 #define GNNC_FRONTEND_DIAGNOSTICS_H

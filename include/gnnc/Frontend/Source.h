@@ -4,6 +4,7 @@
 #define GNNC_FRONTEND_SOURCE_H
 
 #include "llvm/ADT/StringRef.h"
+#include "llvm/Support/Error.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include <cstdint>
 #include <memory>
