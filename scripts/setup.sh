@@ -41,5 +41,10 @@ log="$(mktemp)"
 trap 'rm -f "$log"' EXIT
 apt() { "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get -o DPkg::Lock::Timeout=300 -y "$@" >"$log" 2>&1 || { tail -n 30 "$log" >&2; fail "setup: apt-get $1 failed, see above"; }; }
 apt update
+if ! apt-cache show libmlir-22-dev >/dev/null 2>&1; then
+  fail "setup: LLVM 22 is not in this machine's package sources. Debian 12 has it among its security updates: add the line
+  deb http://deb.debian.org/debian-security bookworm-security main
+to /etc/apt/sources.list and run this script again."
+fi
 apt install --no-install-recommends "${missing[@]}"
 say "Set-up: done"

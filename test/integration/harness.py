@@ -1,0 +1,100 @@
+"""What the integration tests share: where the build is, compiling a program once, comparing tensors."""
+
+import os
+import pathlib
+import subprocess
+import unittest
+
+import numpy as np
+
+import gnnrt
+
+SOURCE = pathlib.Path(__file__).resolve().parents[2]
+PROGRAMS = pathlib.Path(__file__).resolve().parent / "programs"
+GOLDEN = SOURCE.parent / "shared" / "golden"
+
+
+class Settings:
+    """Set by run.py before any test runs."""
+
+    build = SOURCE / "build" / "release"
+    golden = GOLDEN
+
+
+def work_folder():
+    folder = Settings.build / "test" / "integration"
+    folder.mkdir(parents=True, exist_ok=True)
+    return folder
+
+
+def run(tool, *arguments, check=True, **options):
+    """Runs a tool of the build; its output is text. A failure prints what the tool said."""
+    environment = {name: value for name, value in os.environ.items() if name != "LD_PRELOAD"}
+    command = [str(Settings.build / "bin" / tool), *map(str, arguments)]
+    result = subprocess.run(command, capture_output=True, text=True, env=environment, timeout=600, **options)
+    if check and result.returncode != 0:
+        raise AssertionError(f"{' '.join(command)}: exit status {result.returncode}\n{result.stdout}{result.stderr}")
+    return result
+
+
+_built = {}
+
+
+def compiled(program, *flags):
+    """The path of a program's shared object, compiled once for each set of flags."""
+    key = (str(program), flags)
+    if key not in _built:
+        name = pathlib.Path(program).stem + "".join(flag.replace("-", "_").replace("=", "_") for flag in flags)
+        path = work_folder() / f"lib{name}.so"
+        run("gnnc", "build", program, "-o", path, *flags)
+        _built[key] = path
+    return _built[key]
+
+
+_runtime = None
+
+
+def runtime():
+    global _runtime
+    if _runtime is None:
+        _runtime = gnnrt.Runtime(str(Settings.build / "lib" / "libgnnrt.so"))
+    return _runtime
+
+
+def relative_error(value, reference):
+    """max |a − b| over max |b|; where the reference is all zeros, or empty, max |a|."""
+    value, reference = np.asarray(value), np.asarray(reference)
+    if value.shape != reference.shape:
+        raise AssertionError(f"shapes differ: {value.shape} and {reference.shape}")
+    if value.size == 0:
+        return 0.0
+    difference = np.max(np.abs(value - reference))
+    scale = np.max(np.abs(reference))
+    return float(difference / scale if scale > 0 else difference)
+
+
+class TestCase(unittest.TestCase):
+    maxDiff = None
+
+    def assert_close(self, value, reference, tolerance, what):
+        error = relative_error(value, reference)
+        # Written so that a NaN fails.
+        self.assertTrue(error <= tolerance, f"{what}: relative error {error:.3g}, allowed {tolerance:g}")
+
+    def assert_refused(self, status, pattern, call):
+        """The call fails with a status and a message that matches."""
+        with self.assertRaisesRegex(gnnrt.Error, pattern) as caught:
+            call()
+        self.assertEqual(caught.exception.name, status, caught.exception.message)
+
+
+def add_cases(test_class, cases, method):
+    """Adds one test for each (name, arguments) to a class, so that each is counted and named."""
+    for name, arguments in cases:
+
+        def test(self, arguments=arguments):
+            method(self, *arguments)
+
+        label = "test_" + "".join(c if c.isalnum() else "_" for c in name)
+        assert not hasattr(test_class, label), label
+        setattr(test_class, label, test)

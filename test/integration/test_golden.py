@@ -1,0 +1,130 @@
+"""Layers against reference values: a folder of safetensors files (by default ../shared/golden), in f64.
+
+Each file holds a graph, inputs `in.*`, parameters `param.*` in PyTorch's layouts (a linear layer's weight is [out, in]), the
+output `out.0`, a cotangent `cot.0` and the gradients `grad.*`. The mapping to this library's parameters stands here.
+"""
+
+import pathlib
+
+import numpy as np
+
+import harness
+import safetensors_io
+
+VALUES = 1e-9
+GRADIENTS = 1e-8
+
+
+class Leaf:
+    """A parameter's place in the reference, and the change of layout each way."""
+
+    def __init__(self, name, here=lambda t, _: t, there=lambda t, _: t):
+        self.name = name
+        self.here = here
+        self.there = there
+
+
+def plain(name):
+    return Leaf(name)
+
+
+def matrix(name):
+    """[out, in] there, [in, out] here."""
+    return Leaf(name, lambda t, _: t.T, lambda t, _: t.T)
+
+
+def scalar(name):
+    return Leaf(name, lambda t, _: t.reshape(()), lambda t, _: t.reshape(1))
+
+
+def heads(name):
+    """[1, H, D] there, [H, D] here."""
+    return Leaf(name, lambda t, _: t[0], lambda t, _: t[None])
+
+
+def per_head(name):
+    """[H*D, in] there, [in, H, D] here."""
+    return Leaf(name, lambda t, hd: t.T.reshape(t.shape[1], *hd), lambda t, _: t.reshape(t.shape[0], -1).T)
+
+
+def head_bias(name):
+    """[H*D] there, [H, D] here."""
+    return Leaf(name, lambda t, hd: t.reshape(hd), lambda t, _: t.reshape(-1))
+
+
+def mean_bias(name):
+    """[D] there, added behind the mean over heads; here each head has its own, and the mean's gradient is their sum."""
+    return Leaf(name, lambda t, hd: np.tile(t, (hd[0], 1)), lambda t, _: t.sum(axis=0))
+
+
+INPUTS = {"x": plain("in.x")}
+WEIGHTED = INPUTS | {"w": plain("in.w")}
+GCN = WEIGHTED | {"p.w": matrix("param.lin.weight"), "p.b": plain("param.bias")}
+SAGE = INPUTS | {
+    "p.nbr": matrix("param.lin_l.weight"),
+    "p.b": plain("param.lin_l.bias"),
+    "p.root": matrix("param.lin_r.weight"),
+}
+GRAPH_CONV = WEIGHTED | {
+    "p.nbr": matrix("param.lin_rel.weight"),
+    "p.b": plain("param.lin_rel.bias"),
+    "p.root": matrix("param.lin_root.weight"),
+}
+ATTENTION = {"w": per_head("param.lin.weight"), "a_src": heads("param.att_src"), "a_dst": heads("param.att_dst")}
+
+# Case → (function of layers.gnn, its arguments).
+CASES = {
+    "gcn": ("gcn", GCN),
+    "gcn_noloops": ("gcn_no_loops", GCN),
+    "sage_mean": ("sage_mean", SAGE),
+    "sage_max": ("sage_max", SAGE),
+    "graph_conv_add": ("graph_conv", GRAPH_CONV),
+    "graph_conv_mean": ("graph_conv_mean", GRAPH_CONV),
+    "graph_conv_max": ("graph_conv_max", GRAPH_CONV),
+    "gin": (
+        "gin",
+        INPUTS
+        | {
+            "p.eps": scalar("param.eps"),
+            "p.mlp.hidden.w": matrix("param.nn.0.weight"),
+            "p.mlp.hidden.b": plain("param.nn.0.bias"),
+            "p.mlp.out.w": matrix("param.nn.2.weight"),
+            "p.mlp.out.b": plain("param.nn.2.bias"),
+        },
+    ),
+    "gat": ("gat", INPUTS | {f"p.{k}": v for k, v in ATTENTION.items()} | {"p.b": head_bias("param.bias")}),
+    "gat_edge": (
+        "gat_edge",
+        INPUTS
+        | {"e": plain("in.e"), "p.w": per_head("param.lin_edge.weight"), "p.a": heads("param.att_edge")}
+        | {f"p.node.{k}": v for k, v in ATTENTION.items()}
+        | {"p.node.b": mean_bias("param.bias")},
+    ),
+}
+
+
+class Golden(harness.TestCase):
+    def check(self, folder, case):
+        path = pathlib.Path(harness.Settings.golden) / folder / f"{case}.safetensors"
+        if not path.is_file():
+            self.skipTest(f"no reference values at {path}")
+        data, metadata = safetensors_io.read(path)
+        function, leaves = CASES[case]
+        shape = data["param.att_src"].shape[1:] if "param.att_src" in data else None
+        values = {path: np.ascontiguousarray(leaf.here(data[leaf.name], shape)) for path, leaf in leaves.items()}
+
+        with harness.runtime().context() as context:
+            model = context.model(harness.compiled(harness.PROGRAMS / "layers.gnn", "--real=f64"))
+            graph = context.graph(int(metadata["num_nodes"]), data["src"], data["dst"])
+            results, gradients = model.value_and_vjp(context, function, {"g": graph, **values}, {"out": data["cot.0"]})
+        self.assert_close(results["out"], data["out.0"], VALUES, "value")
+        for path, leaf in leaves.items():
+            got = leaf.there(gradients[path], shape)
+            self.assert_close(got, data[f"grad.{leaf.name}"], GRADIENTS, f"gradient of {path}")
+
+
+harness.add_cases(
+    Golden,
+    [(f"{case} in {folder}", (folder, case)) for case in CASES for folder in ("small", "larger")],
+    Golden.check,
+)
