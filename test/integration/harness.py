@@ -98,3 +98,30 @@ def add_cases(test_class, cases, method):
         label = "test_" + "".join(c if c.isalnum() else "_" for c in name)
         assert not hasattr(test_class, label), label
         setattr(test_class, label, test)
+
+
+def training(model, sizes, rng, classes):
+    """Arguments of an example's train_step beside the graph and the key: parameters, optimiser state, features, labels."""
+    arguments = {}
+    for spec in model.entries["train_step"]["args"]:
+        if spec["kind"] != "tensor":
+            continue
+        shape = [gnnrt.evaluate_size(size, sizes) for size in spec["dims"]]
+        if spec["path"].startswith("opt."):
+            array = np.zeros(shape)
+        elif spec["dtype"] == "index":
+            array = rng.integers(0, classes, shape)
+        elif spec["dtype"] == "bool":
+            array = rng.random(shape) < 0.5
+        else:
+            array = 0.1 * rng.standard_normal(shape)
+        arguments[spec["path"]] = array.astype(gnnrt.NUMPY[spec["dtype"]])
+    return arguments
+
+
+def skewed_graph(rng, nodes, edges):
+    """A multigraph with hubs in both directions: a third of the edges end in node 0, a third begin in node 1."""
+    src, dst = rng.integers(0, nodes, edges), rng.integers(0, nodes, edges)
+    dst[: edges // 3] = 0
+    src[-(edges // 3) :] = 1
+    return src.astype(np.int32), dst.astype(np.int32)
