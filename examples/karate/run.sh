@@ -1,0 +1,23 @@
+#!/usr/bin/env bash
+# Compiles the karate model and trains it: run.sh [folder]. Files go into the folder (build/karate). GNNC_BIN is where gnnc and
+# gnn-run are; by default a release build beside the sources, if there is one, else PATH.
+set -euo pipefail
+here="$(cd "$(dirname "$0")" && pwd)"
+bin="${GNNC_BIN:-$here/../../build/release/bin}"
+[ -x "$bin/gnnc" ] && PATH="$bin:$PATH"
+command -v gnnc >/dev/null || { echo "run.sh: gnnc is not built: run scripts/build.sh, or say where it is with GNNC_BIN=folder" >&2; exit 1; }
+out="${1:-$here/../../build/karate}"
+mkdir -p "$out"
+out="$(cd "$out" && pwd)"
+
+set -x
+python3 "$here/make_data.py" "$out/karate.safetensors"
+gnnc build "$here/karate.gnn" -o "$out/libkarate.so" -D Hidden=16 -D Out=2
+gnn-run train "$out/libkarate.so" --data "$out/karate.safetensors" --step train_step --eval evaluate --epochs 200 --seeds 0 \
+  --report accuracy --checkpoint "$out/trained.safetensors"
+gnn-run infer "$out/libkarate.so" --data "$out/karate.safetensors" --params "$out/trained.safetensors" --entry predict \
+  --output "$out/factions.safetensors"
+{ set +x; } 2>/dev/null
+
+printf '\nFiles in %s:\n' "$out"
+ls -l "$out" | awk 'NR > 1 { printf "  %9d  %s\n", $5, $9 }'

@@ -1,0 +1,180 @@
+"""The tools on whole programs: failed builds leave what was there, files that cannot be used are refused, gradcheck."""
+
+import os
+import pathlib
+import stat
+import unittest
+
+import numpy as np
+
+import harness
+import oracle
+import safetensors_io
+
+KARATE = harness.SOURCE / "examples" / "karate" / "karate.gnn"
+
+
+class Builds(harness.TestCase):
+    def setUp(self):
+        self.folder = harness.work_folder() / self._testMethodName
+        self.folder.mkdir(exist_ok=True)
+
+    def refused(self, *arguments):
+        """A build that must fail, with a message and nothing else."""
+        result = harness.run("gnnc", "build", *arguments, check=False)
+        self.assertEqual(result.returncode, 1, result.stderr)
+        self.assertIn("error", result.stderr)
+        self.assertEqual(result.stdout, "")
+        return result.stderr
+
+    def test_failed_build_keeps_the_old_object(self):
+        program, output = self.folder / "model.gnn", self.folder / "libmodel.so"
+        program.write_text("export fn twice(x: real) -> real { return 2 * x; }\n")
+        harness.run("gnnc", "build", program, "-o", output)
+        before = {path.name: path.read_bytes() for path in self.folder.iterdir()}
+        program.write_text("export fn twice(x: real) -> real { return 2 * y; }\n")
+        self.refused(program, "-o", output)
+        program.write_text("export fn twice(x: real) -> real { return 2 * x; }\n")
+        self.assertEqual({path.name: path.read_bytes() for path in self.folder.iterdir()}, before)
+        with harness.runtime().context() as context:
+            result = context.model(output).call(context, "twice", {"x": 21.0})
+        self.assertEqual(result["out"], 42)
+
+    def test_output_folder_is_missing(self):
+        message = self.refused(KARATE, "-o", self.folder / "nowhere" / "lib.so")
+        self.assertIn("nowhere", message)
+
+    def test_output_is_a_folder(self):
+        target = self.folder / "lib.so"
+        target.mkdir(exist_ok=True)
+        self.assertIn("lib.so", self.refused(KARATE, "-o", target))
+        self.assertTrue(target.is_dir())
+
+    @unittest.skipIf(os.geteuid() == 0, "root may write everywhere")
+    def test_output_folder_is_read_only(self):
+        closed = self.folder / "closed"
+        closed.mkdir(exist_ok=True)
+        closed.chmod(stat.S_IRUSR | stat.S_IXUSR)
+        self.addCleanup(closed.chmod, stat.S_IRWXU)
+        self.assertIn("closed", self.refused(KARATE, "-o", closed / "lib.so"))
+
+    def test_missing_program(self):
+        self.assertIn("nothing.gnn", self.refused(self.folder / "nothing.gnn", "-o", self.folder / "lib.so"))
+
+    def test_builds_are_reproducible(self):
+        outputs = [self.folder / f"lib{k}.so" for k in range(2)]
+        for output in outputs:
+            harness.run("gnnc", "build", KARATE, "-o", output)
+        # The objects differ in nothing but, at most, their own names.
+        contents = [output.read_bytes().replace(output.name.encode(), b"libN.so") for output in outputs]
+        self.assertEqual(*contents)
+
+
+class Data(harness.TestCase):
+    """gnn-run with files that it must refuse, and say why."""
+
+    def setUp(self):
+        self.folder = harness.work_folder() / self._testMethodName
+        self.folder.mkdir(exist_ok=True)
+        self.good = self.folder / "good.safetensors"
+        make = harness.SOURCE / "examples" / "karate" / "make_data.py"
+        namespace = {"__name__": "make_data", "__file__": str(make)}
+        exec(compile(make.read_text(), make, "exec"), namespace)
+        namespace["main"](self.good)
+        self.model = harness.compiled(KARATE, "-DHidden=16", "-DOut=2")
+
+    def train(self, data, check=True):
+        return harness.run(
+            "gnn-run", "train", self.model, "--data", data, "--step", "train_step", "--eval", "evaluate",
+            "--epochs", "3", "--seeds", "0", check=check,
+        )  # fmt: skip
+
+    def refused(self, data, pattern):
+        result = self.train(data, check=False)
+        self.assertEqual(result.returncode, 1, result.stdout + result.stderr)
+        self.assertRegex(result.stderr, pattern)
+
+    def changed(self, **tensors):
+        contents, metadata = safetensors_io.read(self.good)
+        for name, value in tensors.items():
+            name = name.replace("__", ".")
+            if value is None:
+                del contents[name]
+            else:
+                contents[name] = value
+        path = self.folder / "changed.safetensors"
+        safetensors_io.write(path, contents, metadata)
+        return path
+
+    def test_good(self):
+        self.assertIn("loss", self.train(self.good).stdout)
+
+    def test_missing(self):
+        self.refused(self.folder / "nothing.safetensors", r"nothing\.safetensors")
+
+    def test_truncated_header(self):
+        path = self.folder / "short.safetensors"
+        path.write_bytes(self.good.read_bytes()[:20])
+        self.refused(path, r"short\.safetensors")
+
+    def test_truncated_data(self):
+        path = self.folder / "short.safetensors"
+        path.write_bytes(self.good.read_bytes()[:-10])
+        self.refused(path, r"short\.safetensors")
+
+    def test_empty(self):
+        path = self.folder / "empty.safetensors"
+        path.write_bytes(b"")
+        self.refused(path, r"empty\.safetensors")
+
+    def test_header_is_no_json(self):
+        path = self.folder / "damaged.safetensors"
+        contents = bytearray(self.good.read_bytes())
+        contents[8:12] = b"]]]]"
+        path.write_bytes(contents)
+        self.refused(path, r"damaged\.safetensors")
+
+    def test_header_length_is_absurd(self):
+        path = self.folder / "damaged.safetensors"
+        path.write_bytes(b"\xff" * 8 + self.good.read_bytes()[8:])
+        self.refused(path, r"damaged\.safetensors")
+
+    def test_tensor_is_missing(self):
+        self.refused(self.changed(y=None), r"\by\b")
+
+    def test_edge_out_of_range(self):
+        src = safetensors_io.read(self.good)[0]["g.src"]
+        src[7] = 34
+        self.refused(self.changed(g__src=src), r"34")
+
+    def test_label_out_of_range(self):
+        y = safetensors_io.read(self.good)[0]["y"]
+        y[7] = 2
+        self.refused(self.changed(y=y), r"\by\b")
+
+    def test_mask_has_wrong_length(self):
+        self.refused(self.changed(train=np.zeros(33, bool)), r"train")
+
+    def test_features_are_integers(self):
+        self.refused(self.changed(x=np.eye(34, dtype=np.int32)), r"\bx\b")
+
+
+class GradCheck(harness.TestCase):
+    """`gnn-run gradcheck` in f64: every layer, with respect to all its floating-point arguments."""
+
+    def check(self, layer, graph_name):
+        rng = np.random.default_rng(3)
+        n, src, dst = graph = oracle.graphs(rng)[graph_name]
+        tensors = {"g.src": np.array(src, np.int32), "g.dst": np.array(dst, np.int32)}
+        tensors |= oracle.arguments(layer, graph, rng)
+        data = harness.work_folder() / f"gradcheck-{layer}-{graph_name.replace(' ', '-')}.safetensors"
+        safetensors_io.write(data, tensors, {"g.num_nodes": n})
+        model = harness.compiled(harness.PROGRAMS / "layers.gnn", "--real=f64")
+        harness.run("gnn-run", "gradcheck", model, "--data", data, "--vjp", layer, "--tolerance", "1e-6")
+
+
+harness.add_cases(
+    GradCheck,
+    [(f"{layer} on {graph}", (layer, graph)) for layer in oracle.LAYERS for graph in ("awkward", "no edges")],
+    GradCheck.check,
+)
