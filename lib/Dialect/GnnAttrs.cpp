@@ -163,9 +163,9 @@ SizeAttr SizeAttr::substitute(llvm::function_ref<SizeAttr(int64_t)> f) const {
   for (auto &[m, c] : unpack(*this)) {
     SizeAttr term = constant(getContext(), c);
     for (const Factor &factor : m)
-      term = term.mul(factor.quotient
-                          ? factor.quotient.getNumerator().substitute(f).ceilDiv(factor.quotient.getDivisor())
-                          : f(factor.set));
+      term =
+          term.mul(factor.quotient ? factor.quotient.getNumerator().substitute(f).ceilDiv(factor.quotient.getDivisor())
+                                   : f(factor.set));
     result = result.add(term);
   }
   return result;

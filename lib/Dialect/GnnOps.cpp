@@ -36,7 +36,8 @@ Value gnnc::gnn::splat(OpBuilder &builder, Location loc, RankedTensorType type, 
   TypedAttr scalar = isa<FloatType>(element) ? TypedAttr(builder.getFloatAttr(element, value))
                                              : TypedAttr(builder.getIntegerAttr(element, static_cast<int64_t>(value)));
   RankedTensorType scalarTy = scalarType(element);
-  Value constant = arith::ConstantOp::create(builder, loc, DenseElementsAttr::get(scalarTy, ArrayRef<Attribute>(scalar)));
+  Value constant =
+      arith::ConstantOp::create(builder, loc, DenseElementsAttr::get(scalarTy, ArrayRef<Attribute>(scalar)));
   if (type.getRank() == 0)
     return constant;
   return BroadcastOp::create(builder, loc, type, constant, ArrayRef<int64_t>{});

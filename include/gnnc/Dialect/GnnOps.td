@@ -410,7 +410,7 @@ def Gnn_KernelOp : Gnn_PureOp<"kernel", [SingleBlockImplicitTerminator<"YieldOp"
     `combines` says how each result is combined over the iterators that are not parallel; `none` if there are none of these.
     argmax and argmin yield the value that is compared; their result is the i32 number of the winning entry of the first non-parallel
     iterator, or -1. A max or min followed by an argmax or argmin of the same yielded value is computed together.
-    `empties` gives what a result has where nothing was combined (absent: the neutral element of sum and prod; 0 for max and min).
+    `empties` gives what a result has where nothing was combined (a unit attribute, or no `empties`: the neutral element of sum and prod; 0 for max and min).
   }];
   let arguments = (ins Optional<Gnn_OrderType>:$order, Variadic<Gnn_IndexTensor>:$indices, Variadic<Gnn_Tensor>:$inputs, Variadic<Gnn_Tensor>:$inits,
                        ArrayAttr:$iterators, Gnn_DimsAttr:$space, Gnn_DimsAttr:$offsets, AffineMapArrayAttr:$indexMaps, AffineMapArrayAttr:$maps,
@@ -419,6 +419,25 @@ def Gnn_KernelOp : Gnn_PureOp<"kernel", [SingleBlockImplicitTerminator<"YieldOp"
   let results = (outs Variadic<Gnn_Tensor>:$results);
   let regions = (region SizedRegion<1>:$body);
   let hasVerifier = 1;
+}
+
+def Gnn_RandomBitsOp : Gnn_PureOp<"random_bits"> {
+  let summary = "32 random bits: a word of Philox 4x32-10 for a key and a counter; in bodies of kernels";
+  let description = [{
+    `%b = gnn.random_bits %key, %counter word 0 : (i64, i64) -> i32`. The counter's halves are words 0 and 1 of Philox's counter (words 2
+    and 3 are 0), the key's halves its key (Salmon et al., SC 2011). Also on vectors.
+  }];
+  let arguments = (ins AnyType:$key, AnyType:$counter, ConfinedAttr<I64Attr, [IntNonNegative, IntMaxValue<3>]>:$word);
+  let results = (outs AnyType:$result);
+  let assemblyFormat = "$key `,` $counter `word` $word attr-dict `:` functional-type(operands, results)";
+}
+
+def Gnn_CheckIndexOp : Gnn_Op<"check_index"> {
+  let summary = "A run-time position, checked: out of range fails the call";
+  let description = [{ The identity on a 0-d i32 or i64 tensor; the call fails with an index error that says `what` unless 0 <= position < bound. }];
+  let arguments = (ins Gnn_Scalar:$position, Gnn_SizeAttr:$bound, StrAttr:$what);
+  let results = (outs Gnn_Scalar:$result);
+  let assemblyFormat = "$position `below` $bound `,` $what attr-dict `:` type($position) `->` type($result)";
 }
 
 def Gnn_EmptyOp : Gnn_PureOp<"empty"> {

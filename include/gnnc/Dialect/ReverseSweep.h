@@ -23,8 +23,8 @@ public:
   /// Adds to the adjoint of an operand; ignored if the operand is not active.
   virtual void add(mlir::Value operand, mlir::Value contribution) = 0;
 
-  /// adjoint * partial. Downstream of a selection this is gnn.pmul, so that what was not selected contributes exactly 0 though
-  /// the partial be infinite; else a plain product.
+  /// adjoint * partial. Downstream of a selection this is gnn.pmul, so that what was not selected contributes exactly 0
+  /// though the partial be infinite; else a plain product.
   virtual mlir::Value times(mlir::Value adjoint, mlir::Value partial) = 0;
   /// Marks an adjoint that a selection made; elementwise results of `times` and sums inherit the mark.
   virtual void markSelected(mlir::Value adjoint) = 0;
