@@ -212,6 +212,26 @@ std::string SizeAttr::str(llvm::function_ref<std::string(int64_t)> name) const {
   return text.empty() ? "0" : text;
 }
 
+LogicalResult DimsAttr::verifyEncoding(ArrayRef<int64_t> shape, Type,
+                                       function_ref<InFlightDiagnostic()> emitError) const {
+  ArrayRef<SizeAttr> sizes = getSizes();
+  if (sizes.size() != shape.size())
+    return emitError() << "the tensor has " << shape.size() << " dimensions, but #gnn.dims names " << sizes.size();
+  for (auto [i, size, extent] : llvm::enumerate(sizes, shape)) {
+    std::optional<int64_t> constant = size.getConstant();
+    if (constant && *constant < 0)
+      return emitError() << "dimension " << i << " has the negative size " << *constant;
+    if (extent == constant.value_or(ShapedType::kDynamic))
+      continue;
+    if (constant)
+      return emitError() << "dimension " << i << " has the constant size " << *constant << ", so the shape has to say "
+                         << *constant << " too";
+    return emitError() << "dimension " << i << " has the size " << size.str()
+                       << ", which is not a constant, so the shape has to say '?'";
+  }
+  return success();
+}
+
 //===----------------------------------------------------------------------===//
 // Text form
 //===----------------------------------------------------------------------===//

@@ -10,6 +10,7 @@
 #include "mlir/IR/Dialect.h"
 #include "mlir/IR/OpDefinition.h"
 #include "mlir/IR/OpImplementation.h"
+#include "mlir/IR/TensorEncoding.h"
 #include "mlir/Interfaces/ControlFlowInterfaces.h"
 #include "mlir/Interfaces/InferTypeOpInterface.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
@@ -32,6 +33,24 @@ class CeilDivAttr;
 #include "gnnc/Dialect/GnnTypes.h.inc"
 
 #include "gnnc/Dialect/DifferentiableOpInterface.h.inc"
+
+namespace gnnc::gnn {
+
+namespace detail {
+/// Fails with an error at the op if one of its tensors has no encoding #gnn.dims.
+llvm::LogicalResult verifyNamedDims(mlir::Operation *op);
+} // namespace detail
+
+/// Every tensor among the op's operands and results names its dimensions.
+template <typename ConcreteOp> class NamedDims : public mlir::OpTrait::TraitBase<ConcreteOp, NamedDims> {
+public:
+  static llvm::LogicalResult verifyTrait(mlir::Operation *op) { return detail::verifyNamedDims(op); }
+};
+
+/// The op makes indices, positions or random numbers: no derivative passes through it.
+template <typename ConcreteOp> class Structural : public mlir::OpTrait::TraitBase<ConcreteOp, Structural> {};
+
+} // namespace gnnc::gnn
 
 #define GET_OP_CLASSES
 #include "gnnc/Dialect/GnnOps.h.inc"

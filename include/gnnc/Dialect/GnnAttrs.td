@@ -5,8 +5,9 @@
 include "gnnc/Dialect/GnnDialect.td"
 include "mlir/IR/AttrTypeBase.td"
 include "mlir/IR/EnumAttr.td"
+include "mlir/IR/TensorEncoding.td"
 
-class Gnn_Attr<string name, string attrMnemonic> : AttrDef<Gnn_Dialect, name> {
+class Gnn_Attr<string name, string attrMnemonic, list<Trait> traits = []> : AttrDef<Gnn_Dialect, name, traits> {
   let mnemonic = attrMnemonic;
 }
 
@@ -51,9 +52,12 @@ def Gnn_CeilDivAttr : Gnn_Attr<"CeilDiv", "ceildiv"> {
   let assemblyFormat = "`<` $numerator `,` $divisor `>`";
 }
 
-def Gnn_DimsAttr : Gnn_Attr<"Dims", "dims"> {
+def Gnn_DimsAttr : Gnn_Attr<"Dims", "dims", [DeclareAttrInterfaceMethods<VerifiableTensorEncoding>]> {
   let summary = "The sizes of a tensor's dimensions: its encoding";
-  let description = [{ `#gnn.dims<s0, 16, 2*s1>`. One size per dimension; a constant one agrees with the static shape. }];
+  let description = [{
+    `#gnn.dims<s0, 16, 2*s1>`. One size for each dimension. A dimension is static in the tensor's shape exactly when its size
+    is a constant, and then both are equal, so that one type has one form.
+  }];
   let parameters = (ins OptionalArrayRefParameter<"::gnnc::gnn::SizeAttr">:$sizes);
   let hasCustomAssemblyFormat = 1;
 }

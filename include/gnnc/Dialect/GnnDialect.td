@@ -17,6 +17,7 @@ def Gnn_Dialect : Dialect {
     Ops that act on structure carry `nondiff`: no derivative passes through them. What rides on structure moves by
     `gnn.gather` and `gnn.segment_reduce`, which are adjoint to each other.
   }];
+  let hasConstantMaterializer = 1;
   let useDefaultTypePrinterParser = 1;
   let useDefaultAttributePrinterParser = 1;
   let extraClassDeclaration = [{

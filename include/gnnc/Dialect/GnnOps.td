@@ -9,7 +9,16 @@ include "mlir/Interfaces/ControlFlowInterfaces.td"
 include "mlir/Interfaces/InferTypeOpInterface.td"
 include "mlir/Interfaces/SideEffectInterfaces.td"
 
-class Gnn_Op<string mnemonic, list<Trait> traits = []> : Op<Gnn_Dialect, mnemonic, traits>;
+/// Every tensor among the op's operands and results has an encoding #gnn.dims. Checked before the op's own verifier.
+def NamedDims : NativeOpTrait<"NamedDims">, StructuralOpTrait {
+  let cppNamespace = "::gnnc::gnn";
+}
+/// The op makes structure (indices, positions, random numbers) that no derivative passes through; its text says `nondiff`.
+def Structural : NativeOpTrait<"Structural"> {
+  let cppNamespace = "::gnnc::gnn";
+}
+
+class Gnn_Op<string mnemonic, list<Trait> traits = []> : Op<Gnn_Dialect, mnemonic, [NamedDims] # traits>;
 class Gnn_PureOp<string mnemonic, list<Trait> traits = []> : Gnn_Op<mnemonic, [Pure] # traits>;
 /// An op with a derivative rule in lib/Dialect/Adjoints*.cpp.
 class Gnn_DiffOp<string mnemonic, list<Trait> traits = []>
@@ -23,24 +32,24 @@ def Gnn_IndexTensor : RankedTensorOf<[I32]>;
 // Structure
 //===----------------------------------------------------------------------===//
 
-def Gnn_EndpointOp : Gnn_PureOp<"endpoint"> {
+def Gnn_EndpointOp : Gnn_PureOp<"endpoint", [Structural]> {
   let summary = "The source or target node of every edge";
   let description = [{ `%src = gnn.endpoint src %g nondiff : (!gnn.graph<s0 -> s0, s1>) -> tensor<?xi32, #gnn.dims<s1>>` }];
-  let arguments = (ins Gnn_DirectionAttr:$end, Gnn_GraphType:$graph, UnitAttr:$nondiff);
+  let arguments = (ins Gnn_DirectionAttr:$end, Gnn_GraphType:$graph);
   let results = (outs Gnn_IndexTensor:$result);
-  let assemblyFormat = "$end $graph (`nondiff` $nondiff^)? attr-dict `:` functional-type(operands, results)";
+  let assemblyFormat = "$end $graph `nondiff` attr-dict `:` functional-type(operands, results)";
   let hasVerifier = 1;
 }
 
-def Gnn_DegreeOp : Gnn_PureOp<"degree"> {
+def Gnn_DegreeOp : Gnn_PureOp<"degree", [Structural]> {
   let summary = "The number of edges into (dst) or out of (src) every node";
-  let arguments = (ins Gnn_DirectionAttr:$end, Gnn_GraphType:$graph, UnitAttr:$nondiff);
+  let arguments = (ins Gnn_DirectionAttr:$end, Gnn_GraphType:$graph);
   let results = (outs Gnn_IndexTensor:$result);
-  let assemblyFormat = "$end $graph (`nondiff` $nondiff^)? attr-dict `:` functional-type(operands, results)";
+  let assemblyFormat = "$end $graph `nondiff` attr-dict `:` functional-type(operands, results)";
   let hasVerifier = 1;
 }
 
-def Gnn_AddSelfLoopsOp : Gnn_PureOp<"add_self_loops"> {
+def Gnn_AddSelfLoopsOp : Gnn_PureOp<"add_self_loops", [Structural]> {
   let summary = "A graph with a self loop at every node";
   let description = [{
     `%h, %old = gnn.add_self_loops skip %g nondiff`. `keep` appends a loop for every node, `skip` only where there is none,
@@ -48,25 +57,27 @@ def Gnn_AddSelfLoopsOp : Gnn_PureOp<"add_self_loops"> {
     the new ones in the order of nodes. `old` says which edge of %g each edge of %h was, -1 for a new one; what
     edges carry moves with a gather along it.
   }];
-  let arguments = (ins Gnn_LoopsAttr:$existing, Gnn_GraphType:$graph, UnitAttr:$nondiff);
+  let arguments = (ins Gnn_LoopsAttr:$existing, Gnn_GraphType:$graph);
   let results = (outs Gnn_GraphType:$result, Gnn_IndexTensor:$old);
-  let assemblyFormat = "$existing $graph (`nondiff` $nondiff^)? attr-dict `:` functional-type(operands, results)";
+  let assemblyFormat = "$existing $graph `nondiff` attr-dict `:` functional-type(operands, results)";
   let hasVerifier = 1;
 }
 
-def Gnn_OrderOp : Gnn_PureOp<"order"> {
+def Gnn_OrderOp : Gnn_PureOp<"order", [Structural]> {
   let summary = "A graph's edges grouped by an end";
   let description = [{ `%o = gnn.order dst %g nondiff : (!gnn.graph<s0 -> s1, s2>) -> !gnn.order<s1, s2>` }];
-  let arguments = (ins Gnn_DirectionAttr:$end, Gnn_GraphType:$graph, UnitAttr:$nondiff);
+  let arguments = (ins Gnn_DirectionAttr:$end, Gnn_GraphType:$graph);
   let results = (outs Gnn_OrderType:$result);
-  let assemblyFormat = "$end $graph (`nondiff` $nondiff^)? attr-dict `:` functional-type(operands, results)";
+  let assemblyFormat = "$end $graph `nondiff` attr-dict `:` functional-type(operands, results)";
+  let hasVerifier = 1;
 }
 
-def Gnn_OrderByOp : Gnn_PureOp<"order_by"> {
+def Gnn_OrderByOp : Gnn_PureOp<"order_by", [Structural]> {
   let summary = "The entries of an index array grouped by what they point at; -1 is left out";
-  let arguments = (ins Gnn_IndexTensor:$index, UnitAttr:$nondiff);
+  let arguments = (ins Gnn_IndexTensor:$index);
   let results = (outs Gnn_OrderType:$result);
-  let assemblyFormat = "$index (`nondiff` $nondiff^)? attr-dict `:` functional-type(operands, results)";
+  let assemblyFormat = "$index `nondiff` attr-dict `:` functional-type(operands, results)";
+  let hasVerifier = 1;
 }
 
 //===----------------------------------------------------------------------===//
@@ -144,12 +155,12 @@ def Gnn_ReduceOp : Gnn_DiffOp<"reduce"> {
   let hasFolder = 1;
 }
 
-def Gnn_ArgReduceOp : Gnn_PureOp<"arg_reduce"> {
+def Gnn_ArgReduceOp : Gnn_PureOp<"arg_reduce", [Structural]> {
   let summary = "The position of the first maximum or minimum along a dimension";
   let description = [{ `%i = gnn.arg_reduce max %x dim 1 nondiff`; -1 where the dimension is empty. A NaN wins. }];
-  let arguments = (ins Gnn_ReduceKindAttr:$kind, Gnn_Tensor:$source, I64Attr:$dim, UnitAttr:$nondiff);
+  let arguments = (ins Gnn_ReduceKindAttr:$kind, Gnn_Tensor:$source, I64Attr:$dim);
   let results = (outs Gnn_IndexTensor:$result);
-  let assemblyFormat = "$kind $source `dim` $dim (`nondiff` $nondiff^)? attr-dict `:` functional-type(operands, results)";
+  let assemblyFormat = "$kind $source `dim` $dim `nondiff` attr-dict `:` functional-type(operands, results)";
   let hasVerifier = 1;
 }
 
@@ -167,6 +178,7 @@ def Gnn_LogSumExpOp : Gnn_DiffOp<"logsumexp"> {
   let results = (outs Gnn_Tensor:$result);
   let assemblyFormat = "$source `dims` $dims attr-dict `:` functional-type(operands, results)";
   let hasVerifier = 1;
+  let hasFolder = 1;
 }
 
 def Gnn_SegmentLogSumExpOp : Gnn_DiffOp<"segment_logsumexp"> {
@@ -235,6 +247,7 @@ def Gnn_SliceOp : Gnn_DiffOp<"slice"> {
   let results = (outs Gnn_Tensor:$result);
   let assemblyFormat = "$source `dim` $dim `from` $from `step` $step attr-dict `:` functional-type(operands, results)";
   let hasVerifier = 1;
+  let hasFolder = 1;
 }
 
 def Gnn_UnsliceOp : Gnn_DiffOp<"unslice"> {
@@ -243,6 +256,7 @@ def Gnn_UnsliceOp : Gnn_DiffOp<"unslice"> {
   let results = (outs Gnn_Tensor:$result);
   let assemblyFormat = "$source `dim` $dim `from` $from `step` $step attr-dict `:` functional-type(operands, results)";
   let hasVerifier = 1;
+  let hasFolder = 1;
 }
 
 def Gnn_SelectIndexOp : Gnn_DiffOp<"select_index"> {
@@ -260,13 +274,15 @@ def Gnn_ConcatOp : Gnn_DiffOp<"concat"> {
   let results = (outs Gnn_Tensor:$result);
   let assemblyFormat = "$sources `dim` $dim attr-dict `:` functional-type(operands, results)";
   let hasVerifier = 1;
+  let hasFolder = 1;
 }
 
-def Gnn_IotaOp : Gnn_PureOp<"iota"> {
+def Gnn_IotaOp : Gnn_PureOp<"iota", [Structural]> {
   let summary = "0, 1, 2, ... along a dimension of an integer tensor";
-  let arguments = (ins I64Attr:$dim, UnitAttr:$nondiff);
+  let arguments = (ins I64Attr:$dim);
   let results = (outs Gnn_Tensor:$result);
-  let assemblyFormat = "$dim (`nondiff` $nondiff^)? attr-dict `:` type($result)";
+  let assemblyFormat = "$dim `nondiff` attr-dict `:` type($result)";
+  let hasVerifier = 1;
 }
 
 def Gnn_SizeOp : Gnn_PureOp<"size"> {
@@ -275,6 +291,7 @@ def Gnn_SizeOp : Gnn_PureOp<"size"> {
   let results = (outs Gnn_Scalar:$result);
   let assemblyFormat = "$size attr-dict `:` type($result)";
   let hasFolder = 1;
+  let hasVerifier = 1;
 }
 
 //===----------------------------------------------------------------------===//
@@ -282,19 +299,19 @@ def Gnn_SizeOp : Gnn_PureOp<"size"> {
 //===----------------------------------------------------------------------===//
 
 class Gnn_ElementwiseOp<string mnemonic, list<Trait> traits = []>
-    : Gnn_DiffOp<mnemonic, [SameOperandsAndResultType] # traits>;
+    : Gnn_DiffOp<mnemonic, [SameOperandsAndResultType] # traits> {
+  let results = (outs FloatLike:$result);
+}
 
 def Gnn_SigmoidOp : Gnn_ElementwiseOp<"sigmoid"> {
   let summary = "1 / (1 + exp(-x)), without overflow";
-  let arguments = (ins AnyTypeOf<[AnyFloat, Gnn_Tensor]>:$x);
-  let results = (outs AnyType:$result);
+  let arguments = (ins FloatLike:$x);
   let assemblyFormat = "$x attr-dict `:` type($x)";
 }
 
 def Gnn_SoftplusOp : Gnn_ElementwiseOp<"softplus"> {
   let summary = "log(1 + exp(x)), without overflow";
-  let arguments = (ins AnyTypeOf<[AnyFloat, Gnn_Tensor]>:$x);
-  let results = (outs AnyType:$result);
+  let arguments = (ins FloatLike:$x);
   let assemblyFormat = "$x attr-dict `:` type($x)";
 }
 
@@ -304,8 +321,7 @@ def Gnn_PmulOp : Gnn_ElementwiseOp<"pmul"> {
     The product of an adjoint that passed a selection with a partial derivative: what was not selected contributes exactly 0 though
     the derivative be infinite.
   }];
-  let arguments = (ins AnyType:$c, AnyType:$a);
-  let results = (outs AnyType:$result);
+  let arguments = (ins FloatLike:$c, FloatLike:$a);
   let assemblyFormat = "$c `,` $a attr-dict `:` type($c)";
   let hasFolder = 1;
 }
@@ -330,13 +346,15 @@ def Gnn_FoldKeyOp : Gnn_PureOp<"fold_key"> {
   let arguments = (ins Gnn_Scalar:$key, Gnn_Scalar:$number);
   let results = (outs Gnn_Scalar:$result);
   let assemblyFormat = "$key `,` $number attr-dict `:` functional-type(operands, results)";
+  let hasVerifier = 1;
 }
 
-def Gnn_UniformOp : Gnn_PureOp<"uniform"> {
+def Gnn_UniformOp : Gnn_PureOp<"uniform", [Structural]> {
   let summary = "Uniform numbers in [0, 1) from a key: Philox 4x32-10, its counter the logical index of the element";
-  let arguments = (ins Gnn_Scalar:$key, UnitAttr:$nondiff);
+  let arguments = (ins Gnn_Scalar:$key);
   let results = (outs Gnn_Tensor:$result);
-  let assemblyFormat = "$key (`nondiff` $nondiff^)? attr-dict `:` functional-type(operands, results)";
+  let assemblyFormat = "$key `nondiff` attr-dict `:` functional-type(operands, results)";
+  let hasVerifier = 1;
 }
 
 //===----------------------------------------------------------------------===//
@@ -379,6 +397,7 @@ def Gnn_NondiffOp : Gnn_PureOp<"nondiff", [SameOperandsAndResultType]> {
   let arguments = (ins Gnn_Tensor:$x);
   let results = (outs Gnn_Tensor:$result);
   let assemblyFormat = "$x attr-dict `:` type($x)";
+  let hasFolder = 1;
 }
 
 def Gnn_SavedOp : Gnn_PureOp<"saved", [SameOperandsAndResultType]> {
@@ -392,7 +411,8 @@ def Gnn_SavedOp : Gnn_PureOp<"saved", [SameOperandsAndResultType]> {
 // Row kernels
 //===----------------------------------------------------------------------===//
 
-def Gnn_KernelOp : Gnn_PureOp<"kernel", [SingleBlockImplicitTerminator<"YieldOp">, AttrSizedOperandSegments]> {
+def Gnn_KernelOp : Gnn_PureOp<"kernel", [SingleBlockImplicitTerminator<"YieldOp">, AttrSizedOperandSegments,
+                                       IsolatedFromAbove]> {
   let summary = "A comprehension: a scalar body over an iteration space";
   let description = [{
     The row kernel. `iterators` says what each iterator does and `space` its size. A `segment` iterator is the second one; it runs over the
@@ -455,6 +475,7 @@ def Gnn_GemmOp : Gnn_PureOp<"gemm"> {
                        Gnn_SizeAttr:$m, Gnn_SizeAttr:$n, Gnn_SizeAttr:$k);
   let results = (outs Gnn_Tensor:$result);
   let assemblyFormat = [{$lhs (`transposed` $transposeLhs^)? `,` $rhs (`transposed` $transposeRhs^)? `m` $m `n` $n `k` $k attr-dict `:` functional-type(operands, results)}];
+  let hasVerifier = 1;
 }
 
 #endif

@@ -1,0 +1,186 @@
+// Verifiers of row kernels and matrix products.
+#include "Checks.h"
+
+using namespace mlir;
+using namespace gnnc::gnn;
+using namespace gnnc::gnn::checks;
+
+namespace {
+/// The checks of one kernel, in the order in which its text reads.
+class KernelVerifier {
+public:
+  explicit KernelVerifier(KernelOp op) : op(op) {}
+
+  LogicalResult verify() {
+    if (failed(iterators()) || failed(operandMaps()) || failed(results()) || failed(body()))
+      return failure();
+    return success();
+  }
+
+private:
+  KernelOp op;
+  SmallVector<IteratorKind> kinds;
+  bool reduces = false;
+
+  LogicalResult iterators();
+  LogicalResult operandMaps();
+  LogicalResult results();
+  LogicalResult body();
+  /// `map` takes the iterators and as many symbols as `symbols` at most, and gives one position for each dimension.
+  LogicalResult accesses(AffineMap map, unsigned symbols, Type tensor, StringRef what, unsigned number);
+  LogicalResult countIs(StringRef what, size_t have, size_t want, StringRef per);
+};
+} // namespace
+
+LogicalResult KernelVerifier::countIs(StringRef what, size_t have, size_t want, StringRef per) {
+  if (have == want)
+    return success();
+  return op.emitOpError() << what << " has " << have << " entries, but there are " << want << " " << per;
+}
+
+LogicalResult KernelVerifier::iterators() {
+  for (Attribute attr : op.getIterators()) {
+    auto kind = dyn_cast<IteratorKindAttr>(attr);
+    if (!kind)
+      return op.emitOpError() << "iterators has to hold #gnn<iterator ...>, not " << attr;
+    kinds.push_back(kind.getValue());
+    reduces |= kind.getValue() != IteratorKind::Parallel;
+  }
+  ArrayRef<SizeAttr> space = op.getSpace().getSizes();
+  if (failed(countIs("space", space.size(), kinds.size(), "iterators")))
+    return failure();
+
+  OrderType order = op.getOrder() ? cast<OrderType>(op.getOrder().getType()) : OrderType();
+  bool segmented = false;
+  for (auto [i, kind] : llvm::enumerate(kinds)) {
+    if (kind != IteratorKind::Segment)
+      continue;
+    if (i != 1 || kinds[0] != IteratorKind::Parallel)
+      return op.emitOpError()
+             << "a segment iterator has to be the second one, after a parallel one that counts the rows";
+    segmented = true;
+  }
+  if (segmented != static_cast<bool>(order))
+    return op.emitOpError() << (segmented ? "has a segment iterator, so it needs an order"
+                                          : "has an order, but no segment iterator runs over it");
+  if (order && (space[0] != order.getRows() || space[1] != order.getEntries()))
+    return op.emitOpError() << "the space begins with " << sizesText(space.take_front(2)) << ", but the order groups "
+                            << order.getEntries().str() << " entries into " << order.getRows().str() << " rows";
+  return success();
+}
+
+LogicalResult KernelVerifier::accesses(AffineMap map, unsigned symbols, Type tensor, StringRef what, unsigned number) {
+  if (map.getNumDims() != kinds.size())
+    return op.emitOpError() << "the map of " << what << " #" << number << " takes " << map.getNumDims()
+                            << " iterators, but there are " << kinds.size();
+  if (map.getNumSymbols() > symbols)
+    return op.emitOpError() << "the map of " << what << " #" << number << " takes " << map.getNumSymbols()
+                            << " symbols, but there are " << symbols;
+  if (map.getNumResults() != static_cast<unsigned>(cast<RankedTensorType>(tensor).getRank()))
+    return op.emitOpError() << "the map of " << what << " #" << number << " gives " << map.getNumResults()
+                            << " positions, but the tensor has " << cast<RankedTensorType>(tensor).getRank()
+                            << " dimensions";
+  return success();
+}
+
+LogicalResult KernelVerifier::operandMaps() {
+  unsigned indices = op.getIndices().size(), symbols = indices + op.getOffsets().getSizes().size();
+  if (failed(countIs("indexMaps", op.getIndexMaps().size(), indices, "index operands")) ||
+      failed(countIs("maps", op.getMaps().size(), op.getInputs().size(), "inputs")) ||
+      failed(countIs("maybeNone", op.getMaybeNone().size(), indices, "index operands")))
+    return failure();
+  for (auto [i, attr, index] : llvm::enumerate(op.getIndexMaps(), op.getIndices())) {
+    AffineMap map = cast<AffineMapAttr>(attr).getValue();
+    if (failed(accesses(map, symbols, index.getType(), "index operand", i)))
+      return failure();
+    for (unsigned later = i; later < indices; ++later)
+      if (map.isFunctionOfSymbol(later))
+        return op.emitOpError() << "the map of index operand #" << i << " uses the value of index operand #" << later
+                                << ", which is read after it";
+  }
+  for (auto [i, attr, input] : llvm::enumerate(op.getMaps(), op.getInputs()))
+    if (failed(accesses(cast<AffineMapAttr>(attr).getValue(), symbols, input.getType(), "input", i)))
+      return failure();
+  return success();
+}
+
+LogicalResult KernelVerifier::results() {
+  unsigned count = op.getNumResults();
+  if (count == 0)
+    return op.emitOpError() << "needs at least one result";
+  if (failed(countIs("resultMaps", op.getResultMaps().size(), count, "results")) ||
+      failed(countIs("combines", op.getCombines().size(), count, "results")))
+    return failure();
+  if (!op.getInits().empty() && op.getInits().getTypes() != op.getResultTypes())
+    return op.emitOpError() << "inits, where there are any, have to have the types of the results";
+  unsigned symbols = op.getIndices().size() + op.getOffsets().getSizes().size();
+  for (auto [i, attr, type] : llvm::enumerate(op.getResultMaps(), op.getResultTypes())) {
+    AffineMap map = cast<AffineMapAttr>(attr).getValue();
+    if (failed(accesses(map, symbols, type, "result", i)))
+      return failure();
+    for (auto [d, kind] : llvm::enumerate(kinds))
+      if (kind != IteratorKind::Parallel && map.isFunctionOfDim(d))
+        return op.emitOpError() << "the map of result #" << i << " uses iterator " << d << ", which is reduced";
+  }
+  for (auto [i, attr] : llvm::enumerate(op.getCombines())) {
+    auto combine = dyn_cast<CombineKindAttr>(attr);
+    if (!combine)
+      return op.emitOpError() << "combines has to hold #gnn<combine ...>, not " << attr;
+    if (reduces == (combine.getValue() == CombineKind::None))
+      return op.emitOpError() << "result #" << i
+                              << (reduces ? " has to say how it is combined: an iterator is reduced"
+                                          : " has nothing to combine: all iterators are parallel");
+  }
+  if (op.getEmpties() && op.getEmpties()->size() != count)
+    return countIs("empties", op.getEmpties()->size(), count, "results");
+  return success();
+}
+
+LogicalResult KernelVerifier::body() {
+  SmallVector<Type> arguments;
+  for (Value input : op.getInputs())
+    arguments.push_back(elementOf(input));
+  arguments.append(op.getIndices().size(), IntegerType::get(op.getContext(), 32));
+  arguments.append(kinds.size(), IndexType::get(op.getContext()));
+  Block &block = op.getBody().front();
+  if (block.getArgumentTypes() != TypeRange(arguments)) {
+    InFlightDiagnostic diag = op.emitOpError() << "the body has to take (";
+    llvm::interleaveComma(arguments, diag);
+    return diag << "): the inputs' elements, the index operands' values, the iterators";
+  }
+
+  Operation *yield = block.getTerminator();
+  if (yield->getNumOperands() != op.getNumResults())
+    return op.emitOpError() << "the body yields " << yield->getNumOperands() << " values for " << op.getNumResults()
+                            << " results";
+  for (auto [i, value, result, attr] : llvm::enumerate(yield->getOperands(), op.getResults(), op.getCombines())) {
+    CombineKind combine = cast<CombineKindAttr>(attr).getValue();
+    if (combine == CombineKind::ArgMax || combine == CombineKind::ArgMin) {
+      if (!elementOf(result).isSignlessInteger(32))
+        return op.emitOpError() << "result #" << i << " is the number of a winner, an i32, not " << elementOf(result);
+    } else if (value.getType() != elementOf(result)) {
+      return op.emitOpError() << "the body yields " << value.getType() << " for result #" << i
+                              << ", whose elements are " << elementOf(result);
+    }
+  }
+  return success();
+}
+
+LogicalResult KernelOp::verify() { return KernelVerifier(*this).verify(); }
+
+LogicalResult GemmOp::verify() {
+  if (failed(isFloat(*this, "the left operand", getLhs())) ||
+      failed(sameElement(*this, "the right operand", getRhs(), "the left operand", getLhs())) ||
+      failed(sameElement(*this, "the result", getResult(), "the left operand", getLhs())))
+    return failure();
+  auto holds = [&](StringRef what, Value tensor, SizeAttr rows, SizeAttr cols) -> LogicalResult {
+    SizeAttr have = product(getContext(), dimsOf(tensor)), want = rows.mul(cols);
+    if (have == want)
+      return success();
+    return emitOpError() << what << " has " << have.str() << " elements, but is read as a matrix of " << want.str();
+  };
+  if (failed(holds("the left operand", getLhs(), getM(), getK())) ||
+      failed(holds("the right operand", getRhs(), getK(), getN())))
+    return failure();
+  return holds("the result", getResult(), getM(), getN());
+}

@@ -1,0 +1,96 @@
+// Verifiers of message passing: gathers, segment reductions and what goes with them.
+#include "Checks.h"
+
+using namespace mlir;
+using namespace gnnc::gnn;
+using namespace gnnc::gnn::checks;
+
+LogicalResult GatherOp::verify() {
+  ArrayRef<SizeAttr> sizes = dimsOf(getSource());
+  ArrayRef<int64_t> dims = getDims();
+  if (failed(areIndexArrays(*this, getIndices())))
+    return failure();
+  if (dims.size() != getIndices().size())
+    return emitOpError() << "has " << getIndices().size() << " index arrays, but names " << dims.size()
+                         << " dimensions";
+  if (failed(areDims(*this, dims, sizes.size(), "the source")))
+    return failure();
+  if (failed(sameElement(*this, "the result", getResult(), "the source", getSource())) ||
+      (getFill() && failed(sameElement(*this, "the fill", getFill(), "the source", getSource()))))
+    return failure();
+
+  SmallVector<SizeAttr> expected;
+  int64_t first = *llvm::min_element(dims);
+  for (auto [i, size] : llvm::enumerate(sizes)) {
+    if (static_cast<int64_t>(i) == first)
+      llvm::append_range(expected, dimsOf(getIndices().front()));
+    else if (!llvm::is_contained(dims, static_cast<int64_t>(i)))
+      expected.push_back(size);
+  }
+  return haveSizes(*this, "the result", getResult(), expected);
+}
+
+LogicalResult SegmentReduceOp::verify() {
+  if (failed(areIndexArrays(*this, getIndices())))
+    return failure();
+  ArrayRef<SizeAttr> sizes = dimsOf(getSource()), consumed = dimsOf(getIndices().front()), result = dimsOf(getResult());
+  int64_t at = getAt();
+  if (at < 0 || at + consumed.size() > sizes.size() || sizes.slice(at, consumed.size()) != consumed)
+    return emitOpError() << "the source has sizes " << sizesText(sizes)
+                         << ", but should have those of the index array, " << sizesText(consumed) << ", from dimension "
+                         << at << " on";
+  ArrayRef<int64_t> dims = getDims();
+  if (dims.size() != getIndices().size())
+    return emitOpError() << "has " << getIndices().size() << " index arrays, but names " << dims.size()
+                         << " dimensions";
+  if (failed(areDims(*this, dims, result.size(), "the result")))
+    return failure();
+
+  SmallVector<SizeAttr> kept(sizes.take_front(at));
+  llvm::append_range(kept, sizes.drop_front(at + consumed.size()));
+  if (without(result, dims) != ArrayRef<SizeAttr>(kept))
+    return emitOpError() << "the result has sizes " << sizesText(result)
+                         << ", but apart from the dimensions it names should have " << sizesText(kept);
+  if (failed(sameElement(*this, "the result", getResult(), "the source", getSource())) ||
+      (getEmpty() &&
+       failed(sameElement(*this, "the value for an empty segment", getEmpty(), "the source", getSource()))))
+    return failure();
+
+  if (!getWinner())
+    return success();
+  if (getKind() != ReduceKind::Max && getKind() != ReduceKind::Min)
+    return emitOpError() << "a " << stringifyReduceKind(getKind())
+                         << " has no winner: only max and min have a second result";
+  if (consumed.size() != 1)
+    return emitOpError() << "a winner is a position in one dimension, but the index arrays have " << consumed.size();
+  return haveSizes(*this, "the winner", getWinner(), result);
+}
+
+LogicalResult AtWinnerOp::verify() {
+  if (failed(indexesFirstDim(*this, getIndex(), getSource())) ||
+      failed(sameElement(*this, "the result", getResult(), "the source", getSource())))
+    return failure();
+  ArrayRef<SizeAttr> features = dimsOf(getSource()).drop_front(), winners = dimsOf(getWinner());
+  if (winners.empty() || winners.drop_front() != features)
+    return emitOpError() << "the winner has sizes " << sizesText(winners)
+                         << ", but after the first should have the source's, " << sizesText(features);
+  return haveSizes(*this, "the result", getResult(), winners);
+}
+
+LogicalResult SegmentSoftmaxOp::verify() {
+  if (failed(indexesFirstDim(*this, getIndex(), getSource())) || failed(isFloat(*this, "the source", getSource())) ||
+      failed(sameElement(*this, "the result", getResult(), "the source", getSource())))
+    return failure();
+  return haveSizes(*this, "the result", getResult(), dimsOf(getSource()));
+}
+
+LogicalResult SegmentLogSumExpOp::verify() {
+  if (failed(indexesFirstDim(*this, getIndex(), getSource())) || failed(isFloat(*this, "the source", getSource())) ||
+      failed(sameElement(*this, "the result", getResult(), "the source", getSource())))
+    return failure();
+  ArrayRef<SizeAttr> features = dimsOf(getSource()).drop_front(), result = dimsOf(getResult());
+  if (!result.empty() && result.drop_front() == features)
+    return success();
+  return emitOpError() << "the result has sizes " << sizesText(result)
+                       << ", but after the first should have the source's, " << sizesText(features);
+}
