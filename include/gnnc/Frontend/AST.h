@@ -60,6 +60,8 @@ enum class ExprKind : uint8_t {
 
 struct Expr {
   const ExprKind kind;
+  /// Nodes on the longest way down. The parser keeps it below a limit, so that walks over the tree may recurse.
+  uint16_t height = 1;
   SourceRange range;
   Expr(ExprKind kind, SourceRange range) : kind(kind), range(range) {}
 };
@@ -425,6 +427,8 @@ enum class DeclKind : uint8_t { import, structDecl, fn, exportVjp, customRule };
 
 struct Decl {
   const DeclKind kind;
+  /// Something in it could not be read, so that parts may be missing: it is of no use but for its name.
+  bool hasErrors = false;
   SourceRange range;
   Decl(DeclKind kind, SourceRange range) : kind(kind), range(range) {}
 };
@@ -530,7 +534,8 @@ llvm::StringRef spelling(UnaryOp op);
 llvm::StringRef spelling(BinaryOp op);
 llvm::StringRef spelling(AssignOp op);
 
-/// The tree as indented text, one node a line: what `--emit ast` prints.
+/// The tree as text, what `--emit ast` prints: declarations and statements one a line and indented, expressions with
+/// all their parentheses.
 void print(const Module &module, llvm::raw_ostream &out);
 
 } // namespace gnnc::ast

@@ -21,15 +21,19 @@ public:
   /// Folders where `import` looks after the importing file's own, in order; the standard library's comes last.
   void setImportPaths(std::vector<std::string> paths) { importPaths = std::move(paths); }
 
-  /// Reads and parses `path` ("-" is standard input) and its imports. False when the file can't be read, and after any
-  /// error, which is in the diagnostics then.
+  /// Reads and parses `path` ("-" is standard input) and its imports. False after any error, which is in the
+  /// diagnostics then; unless the file itself could not be read, main() may be used all the same, to look for more
+  /// errors.
   bool load(llvm::StringRef path);
 
+  bool isEmpty() const { return modules.empty(); }
   ast::Module &main() const { return *modules.front(); }
   llvm::ArrayRef<std::unique_ptr<ast::Module>> all() const { return modules; }
 
 private:
-  ast::Module *loadModule(FileId file, llvm::StringRef name);
+  static constexpr size_t maxImportDepth = 100;
+
+  ast::Module *loadModule(FileId file, llvm::StringRef name, const std::string &path);
   void resolveImport(ast::ImportDecl &import, llvm::StringRef folder);
 
   SourceManager &sources;
@@ -37,6 +41,7 @@ private:
   std::vector<std::string> importPaths;
   std::vector<std::unique_ptr<ast::Module>> modules;
   llvm::StringMap<ast::Module *> byPath; // by real path
+  std::vector<ast::Module *> loading;    // from the main file to the one at hand
 };
 
 } // namespace gnnc
