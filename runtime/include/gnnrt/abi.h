@@ -32,10 +32,10 @@ typedef struct gnnrt_size {
 typedef struct gnnrt_arg_desc {
   const char *path; /* as the user writes it: "x", "p.w0", "g"; "" or "out", "out.1", ... for results */
   const gnnrt_size *dims;
-  int32_t kind;   /* GNNRT_ARG_* */
-  int32_t mode;   /* GNNRT_INPUT, GNNRT_INOUT, GNNRT_OUTPUT */
-  int32_t dtype;  /* GNNRT_F32, ...; scalars and tensors */
-  int32_t rank;   /* number of dims */
+  int32_t kind;  /* GNNRT_ARG_* */
+  int32_t mode;  /* GNNRT_INPUT, GNNRT_INOUT, GNNRT_OUTPUT */
+  int32_t dtype; /* GNNRT_F32, ...; scalars and tensors */
+  int32_t rank;  /* number of dims */
   /* GRAPH: ids of source, target and edge set. SIZE: set[0]. INDEX dtype: set[0] is the target set, or -1 and
    * target_size is used. Otherwise -1. */
   int32_t set[3];
@@ -44,20 +44,23 @@ typedef struct gnnrt_arg_desc {
 } gnnrt_arg_desc;
 
 /* The entry's body. `buffers[k]` is the memory of argument k: for tensors the (converted, if INDEX) data, for INOUT the
- * *staged* copy's place is given by gnnrt_frame_output; for scalars a pointer to the value in the body's dtype; for graphs the
- * gnnrt_graph*. `sizes[id]` are the sizes of sets; the body writes those of sets it makes.
- * Returns 0, or a status after gnnrt_frame_fail. */
+ * *staged* copy's place is given by gnnrt_frame_output; for scalars a pointer to the value in the body's dtype; for
+ * graphs the gnnrt_graph*. `sizes[id]` are the sizes of sets; the body writes those of sets it makes. Returns 0, or a
+ * status after gnnrt_frame_fail. */
 typedef int32_t (*gnnrt_body)(gnnrt_frame *frame, void **buffers, int64_t *sizes);
+
+/* The body may fail after it began to write outputs, so OUTPUTs are staged like INOUTs. */
+enum { GNNRT_ENTRY_FAILS_LATE = 1 };
 
 typedef struct gnnrt_entry_desc {
   const char *name;
-  const gnnrt_arg_desc *args; /* inputs and inouts first, then outputs */
+  const gnnrt_arg_desc *args;   /* inputs and inouts first, then outputs */
   const char *const *set_names; /* the user's name of each set, for messages */
   gnnrt_body body;
   int32_t num_args;
   int32_t num_sets;
   int32_t abi_version;
-  int32_t reserved;
+  int32_t flags; /* GNNRT_ENTRY_* */
 } gnnrt_entry_desc;
 
 /* The object's table, exported under the name `gnnc_model`. */
@@ -71,30 +74,31 @@ typedef struct gnnrt_model_desc {
 } gnnrt_model_desc;
 
 /* What every visible entry point calls. Validates, binds, runs, commits. */
-int32_t gnnrt_call(gnnrt_context *ctx, const gnnrt_entry_desc *entry, const gnnrt_value *values, int32_t num_values);
+GNNRT_API int32_t gnnrt_call(gnnrt_context *ctx, const gnnrt_entry_desc *entry, const gnnrt_value *values,
+                             int32_t num_values);
 
 /* ---- Services for bodies ---------------------------------------------------------------------------------- */
 
 /* Records a failure with a message; returns status. */
-int32_t gnnrt_frame_fail(gnnrt_frame *frame, int32_t status, const char *message);
+GNNRT_API int32_t gnnrt_frame_fail(gnnrt_frame *frame, int32_t status, const char *message);
 
 /* Where the body writes the new value of argument k (INOUT: staged memory, committed if the call succeeds;
  * OUTPUT: the caller's memory, or staged memory where the caller's dtype or the entry needs it). */
-void *gnnrt_frame_output(gnnrt_frame *frame, int32_t arg);
+GNNRT_API void *gnnrt_frame_output(gnnrt_frame *frame, int32_t arg);
 
 /* Structure. Derived graphs are cached on the graph they come from, and owned by it. NULL on failure (recorded).
  * `old` of a derived graph maps its edges to edges of the graph it was made from, -1 where there is none. */
 enum { GNNRT_LOOPS_KEEP = 0, GNNRT_LOOPS_SKIP = 1, GNNRT_LOOPS_REPLACE = 2 };
-const gnnrt_graph *gnnrt_add_self_loops(gnnrt_frame *frame, const gnnrt_graph *graph, int32_t existing);
-const int32_t *gnnrt_graph_old(const gnnrt_graph *graph);
+GNNRT_API const gnnrt_graph *gnnrt_add_self_loops(gnnrt_frame *frame, const gnnrt_graph *graph, int32_t existing);
+GNNRT_API const int32_t *gnnrt_graph_old(const gnnrt_graph *graph);
 /* Degrees [num_dst] or [num_src] int32, cached. */
-const int32_t *gnnrt_graph_in_degree(gnnrt_frame *frame, const gnnrt_graph *graph);
-const int32_t *gnnrt_graph_out_degree(gnnrt_frame *frame, const gnnrt_graph *graph);
+GNNRT_API const int32_t *gnnrt_graph_in_degree(gnnrt_frame *frame, const gnnrt_graph *graph);
+GNNRT_API const int32_t *gnnrt_graph_out_degree(gnnrt_frame *frame, const gnnrt_graph *graph);
 
 /* Orders: cached on the graph for edges; made for this call for other index arrays (entries -1 are left out). */
-const gnnrt_order *gnnrt_in_order(gnnrt_frame *frame, const gnnrt_graph *graph);
-const gnnrt_order *gnnrt_out_order(gnnrt_frame *frame, const gnnrt_graph *graph);
-const gnnrt_order *gnnrt_order_by(gnnrt_frame *frame, const int32_t *index, int64_t count, int64_t rows);
+GNNRT_API const gnnrt_order *gnnrt_in_order(gnnrt_frame *frame, const gnnrt_graph *graph);
+GNNRT_API const gnnrt_order *gnnrt_out_order(gnnrt_frame *frame, const gnnrt_graph *graph);
+GNNRT_API const gnnrt_order *gnnrt_order_by(gnnrt_frame *frame, const int32_t *index, int64_t count, int64_t rows);
 
 /* What kernels read of an order; the gnnrt_order starts with it. Row r's entries are perm[ptr[r] .. ptr[r+1]).
  * perm has 64 more valid entries behind its end (copies of the last, or 0), so that prefetching may run ahead. */
@@ -118,14 +122,21 @@ typedef struct gnnrt_task {
 /* A kernel: args is an array of pointers and sizes whose layout the generated code knows. */
 typedef void (*gnnrt_kernel)(void *const *args, const gnnrt_task *task);
 
-enum { GNNRT_COMBINE_NONE = 0, GNNRT_COMBINE_SUM = 1, GNNRT_COMBINE_PROD = 2, GNNRT_COMBINE_MAX = 3, GNNRT_COMBINE_MIN = 4,
-       GNNRT_COMBINE_ARGMAX = 5, GNNRT_COMBINE_ARGMIN = 6 };
+enum {
+  GNNRT_COMBINE_NONE = 0,
+  GNNRT_COMBINE_SUM = 1,
+  GNNRT_COMBINE_PROD = 2,
+  GNNRT_COMBINE_MAX = 3,
+  GNNRT_COMBINE_MIN = 4,
+  GNNRT_COMBINE_ARGMAX = 5,
+  GNNRT_COMBINE_ARGMIN = 6
+};
 /* How slots of one result are combined into its row. For MAX and MIN with a winner, `winner_*` are the i32 arrays that
  * go with it (else NULL): equal values keep the earlier slot's winner, a NaN wins over everything. ARGMAX, ARGMIN:
  * as MAX, MIN, where the value itself is not wanted (`out` NULL). */
 typedef struct gnnrt_combine {
-  void *partial;        /* [num_slots, row_elements] */
-  void *out;            /* [rows, row_elements] */
+  void *partial; /* [num_slots, row_elements] */
+  void *out;     /* [rows, row_elements] */
   int32_t *winner_partial;
   int32_t *winner_out;
   int64_t row_elements;
@@ -134,30 +145,32 @@ typedef struct gnnrt_combine {
 } gnnrt_combine;
 
 /* Runs a kernel over all rows of an order (tasks of equal work, cut rows combined). `name` stands in profiles. */
-int32_t gnnrt_launch_order(gnnrt_frame *frame, const char *name, gnnrt_kernel kernel, void *const *args,
-                           const gnnrt_order *order, const gnnrt_combine *combines, int32_t num_combines);
+GNNRT_API int32_t gnnrt_launch_order(gnnrt_frame *frame, const char *name, gnnrt_kernel kernel, void *const *args,
+                                     const gnnrt_order *order, const gnnrt_combine *combines, int32_t num_combines);
 /* Runs a kernel over rows [0, rows), each of about `row_work` elements; no row is cut. */
-int32_t gnnrt_launch_rows(gnnrt_frame *frame, const char *name, gnnrt_kernel kernel, void *const *args, int64_t rows,
-                          int64_t row_work);
+GNNRT_API int32_t gnnrt_launch_rows(gnnrt_frame *frame, const char *name, gnnrt_kernel kernel, void *const *args,
+                                    int64_t rows, int64_t row_work);
 /* Runs a kernel over one row whose reduction of `entries` positions, each of about `entry_work` elements, is cut into
  * gnnrt_cut_slots(entries, entry_work) pieces. With one piece the task's slot is -1 and nothing is combined. */
-int32_t gnnrt_launch_cut(gnnrt_frame *frame, const char *name, gnnrt_kernel kernel, void *const *args, int64_t entries,
-                         int64_t entry_work, const gnnrt_combine *combines, int32_t num_combines);
-int64_t gnnrt_cut_slots(int64_t entries, int64_t entry_work);
+GNNRT_API int32_t gnnrt_launch_cut(gnnrt_frame *frame, const char *name, gnnrt_kernel kernel, void *const *args,
+                                   int64_t entries, int64_t entry_work, const gnnrt_combine *combines,
+                                   int32_t num_combines);
+GNNRT_API int64_t gnnrt_cut_slots(int64_t entries, int64_t entry_work);
 
-/* C[M,N] = op(A) op(B), row-major; dtype F32 or F64. trans_a: A is [K,M]; trans_b: B is [N,K]. Fixed blocks of rows of C, or,
- * where K is long and C small, of K, whose parts are combined pairwise in `workspace` of gnnrt_gemm_workspace bytes. */
-int32_t gnnrt_gemm(gnnrt_frame *frame, const char *name, int32_t dtype, int32_t trans_a, int32_t trans_b, int64_t m, int64_t n,
-                   int64_t k, const void *a, const void *b, void *c, void *workspace);
-int64_t gnnrt_gemm_workspace(int32_t dtype, int64_t m, int64_t n, int64_t k);
+/* C[M,N] = op(A) op(B), row-major; dtype F32 or F64. trans_a: A is [K,M]; trans_b: B is [N,K]. Fixed blocks of rows of
+ * C, or, where K is long and C small, of K, whose parts are combined pairwise in `workspace` of gnnrt_gemm_workspace
+ * bytes. */
+GNNRT_API int32_t gnnrt_gemm(gnnrt_frame *frame, const char *name, int32_t dtype, int32_t trans_a, int32_t trans_b,
+                             int64_t m, int64_t n, int64_t k, const void *a, const void *b, void *c, void *workspace);
+GNNRT_API int64_t gnnrt_gemm_workspace(int32_t dtype, int64_t m, int64_t n, int64_t k);
 
 /* Memory. A buffer lives from step `first` to step `last` (inclusive); bytes[i] is its size in this call. Fills
  * pointers[i] with 64-byte aligned addresses such that no two buffers alive at once overlap. */
 typedef struct gnnrt_lifetime {
   int32_t first, last;
 } gnnrt_lifetime;
-int32_t gnnrt_reserve(gnnrt_frame *frame, int32_t num_buffers, const int64_t *bytes, const gnnrt_lifetime *lifetimes,
-                      void **pointers);
+GNNRT_API int32_t gnnrt_reserve(gnnrt_frame *frame, int32_t num_buffers, const int64_t *bytes,
+                                const gnnrt_lifetime *lifetimes, void **pointers);
 
 #ifdef __cplusplus
 }

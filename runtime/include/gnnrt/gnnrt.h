@@ -18,23 +18,24 @@ extern "C" {
 #endif
 
 #define GNNRT_ABI_VERSION 1
+#define GNNRT_API __attribute__((visibility("default")))
 
 typedef enum gnnrt_status {
   GNNRT_OK = 0,
-  GNNRT_ERROR_ARGUMENT = 1,     /* a null pointer, a wrong number of arguments, a negative size */
-  GNNRT_ERROR_DTYPE = 2,        /* a tensor has the wrong element type */
-  GNNRT_ERROR_SHAPE = 3,        /* wrong rank, or sizes that contradict each other */
-  GNNRT_ERROR_STRIDE = 4,       /* not row-major contiguous */
-  GNNRT_ERROR_INDEX = 5,        /* an index out of range */
-  GNNRT_ERROR_OVERLAP = 6,      /* an output overlaps an input or another output */
-  GNNRT_ERROR_READ_ONLY = 7,    /* a read-only tensor given for inout or output */
-  GNNRT_ERROR_DEVICE = 8,       /* a tensor on another device, or no such device */
-  GNNRT_ERROR_MEMORY = 9,       /* out of memory */
-  GNNRT_ERROR_TOO_LARGE = 10,   /* more nodes, edges or elements than supported */
-  GNNRT_ERROR_FILE = 11,        /* a model that cannot be opened or is damaged */
-  GNNRT_ERROR_ABI = 12,         /* a model made for another runtime version or another processor */
-  GNNRT_ERROR_FORK = 13,        /* the context was made in a parent process */
-  GNNRT_ERROR_INTERNAL = 14     /* a fault of gnnc itself */
+  GNNRT_ERROR_ARGUMENT = 1,   /* a null pointer, a wrong number of arguments, a negative size */
+  GNNRT_ERROR_DTYPE = 2,      /* a tensor has the wrong element type */
+  GNNRT_ERROR_SHAPE = 3,      /* wrong rank, or sizes that contradict each other */
+  GNNRT_ERROR_STRIDE = 4,     /* not row-major contiguous */
+  GNNRT_ERROR_INDEX = 5,      /* an index out of range */
+  GNNRT_ERROR_OVERLAP = 6,    /* an output overlaps an input or another output */
+  GNNRT_ERROR_READ_ONLY = 7,  /* a read-only tensor given for inout or output */
+  GNNRT_ERROR_DEVICE = 8,     /* a tensor on another device, or no such device */
+  GNNRT_ERROR_MEMORY = 9,     /* out of memory */
+  GNNRT_ERROR_TOO_LARGE = 10, /* more nodes, edges or elements than supported */
+  GNNRT_ERROR_FILE = 11,      /* a model that cannot be opened or is damaged */
+  GNNRT_ERROR_ABI = 12,       /* a model made for another runtime version or another processor */
+  GNNRT_ERROR_FORK = 13,      /* the context was made in a parent process */
+  GNNRT_ERROR_INTERNAL = 14   /* a fault of gnnc itself */
 } gnnrt_status;
 
 typedef struct gnnrt_context gnnrt_context;
@@ -44,43 +45,43 @@ typedef struct gnnrt_model gnnrt_model;
 /* ---- Contexts ------------------------------------------------------------------------------------------- */
 
 /* Makes a context that runs on `threads` threads (0: as many as the machine offers). */
-gnnrt_status gnnrt_context_create(int32_t threads, gnnrt_context **out);
-void gnnrt_context_destroy(gnnrt_context *ctx);
+GNNRT_API gnnrt_status gnnrt_context_create(int32_t threads, gnnrt_context **out);
+GNNRT_API void gnnrt_context_destroy(gnnrt_context *ctx);
 /* The message of the last failed call on this context, "" if none; valid until the next call on it. */
-const char *gnnrt_last_error(const gnnrt_context *ctx);
+GNNRT_API const char *gnnrt_last_error(const gnnrt_context *ctx);
 /* A short name for a status, such as "shape". */
-const char *gnnrt_status_name(gnnrt_status status);
-int32_t gnnrt_context_threads(const gnnrt_context *ctx);
-int32_t gnnrt_abi_version(void);
+GNNRT_API const char *gnnrt_status_name(gnnrt_status status);
+GNNRT_API int32_t gnnrt_context_threads(const gnnrt_context *ctx);
+GNNRT_API int32_t gnnrt_abi_version(void);
 
 /* ---- Graphs --------------------------------------------------------------------------------------------- */
 
 /* From an edge list: edge k goes from src[k] (< num_src) to dst[k] (< num_dst). src and dst are int32 or int64 vectors
  * of equal length; they are copied. Edge tensors stand in this order of edges. For a graph over one node
  * set give num_src == num_dst. */
-gnnrt_status gnnrt_graph_from_coo(gnnrt_context *ctx, int64_t num_src, int64_t num_dst, const DLTensor *src,
-                                  const DLTensor *dst, gnnrt_graph **out);
+GNNRT_API gnnrt_status gnnrt_graph_from_coo(gnnrt_context *ctx, int64_t num_src, int64_t num_dst, const DLTensor *src,
+                                            const DLTensor *dst, gnnrt_graph **out);
 /* From CSR by destination: the in-edges of node v are indices[indptr[v] .. indptr[v+1]) (their sources). */
-gnnrt_status gnnrt_graph_from_csr(gnnrt_context *ctx, int64_t num_src, const DLTensor *indptr, const DLTensor *indices,
-                                  gnnrt_graph **out);
+GNNRT_API gnnrt_status gnnrt_graph_from_csr(gnnrt_context *ctx, int64_t num_src, const DLTensor *indptr,
+                                            const DLTensor *indices, gnnrt_graph **out);
 /* From a dense matrix [num_src, num_dst] of f32 or f64: an edge i->j where a[i][j] != 0, in row-major order. */
-gnnrt_status gnnrt_graph_from_dense(gnnrt_context *ctx, const DLTensor *a, gnnrt_graph **out);
-void gnnrt_graph_retain(gnnrt_graph *graph);
-void gnnrt_graph_release(gnnrt_graph *graph);
-int64_t gnnrt_graph_num_src(const gnnrt_graph *graph);
-int64_t gnnrt_graph_num_dst(const gnnrt_graph *graph);
-int64_t gnnrt_graph_num_edges(const gnnrt_graph *graph);
+GNNRT_API gnnrt_status gnnrt_graph_from_dense(gnnrt_context *ctx, const DLTensor *a, gnnrt_graph **out);
+GNNRT_API void gnnrt_graph_retain(gnnrt_graph *graph);
+GNNRT_API void gnnrt_graph_release(gnnrt_graph *graph);
+GNNRT_API int64_t gnnrt_graph_num_src(const gnnrt_graph *graph);
+GNNRT_API int64_t gnnrt_graph_num_dst(const gnnrt_graph *graph);
+GNNRT_API int64_t gnnrt_graph_num_edges(const gnnrt_graph *graph);
 /* The endpoints of the edges, [num_edges] int32, in the user's order; valid while the graph is. */
-const int32_t *gnnrt_graph_src(const gnnrt_graph *graph);
-const int32_t *gnnrt_graph_dst(const gnnrt_graph *graph);
+GNNRT_API const int32_t *gnnrt_graph_src(const gnnrt_graph *graph);
+GNNRT_API const int32_t *gnnrt_graph_dst(const gnnrt_graph *graph);
 
 /* ---- Models: calling an entry point whose C type is not known at compile time ----------------------------- */
 
 /* Opens a shared object made by gnnc. Checks its ABI version and the processor it was made for. */
-gnnrt_status gnnrt_model_open(gnnrt_context *ctx, const char *path, gnnrt_model **out);
-void gnnrt_model_close(gnnrt_model *model);
+GNNRT_API gnnrt_status gnnrt_model_open(gnnrt_context *ctx, const char *path, gnnrt_model **out);
+GNNRT_API void gnnrt_model_close(gnnrt_model *model);
 /* The manifest: JSON, valid while the model is open. Its schema is docs/manifest.md. */
-const char *gnnrt_model_manifest(const gnnrt_model *model);
+GNNRT_API const char *gnnrt_model_manifest(const gnnrt_model *model);
 
 /* One argument of a dynamic call. Arguments stand in the order of the C function's parameters after the context:
  * first all inputs (leaves of structs in order of declaration), then the outputs. */
@@ -91,8 +92,8 @@ typedef union gnnrt_value {
   int64_t i;              /* an i32, i64, bool, index, size or seed */
 } gnnrt_value;
 
-gnnrt_status gnnrt_model_call(gnnrt_context *ctx, const gnnrt_model *model, const char *entry, const gnnrt_value *values,
-                              int32_t num_values);
+GNNRT_API gnnrt_status gnnrt_model_call(gnnrt_context *ctx, const gnnrt_model *model, const char *entry,
+                                        const gnnrt_value *values, int32_t num_values);
 
 #ifdef __cplusplus
 }
