@@ -225,9 +225,9 @@ LogicalResult Former::segmentReduce(SegmentReduceOp reduce) {
 
   Value order;
   if (auto endpoint = index.getDefiningOp<EndpointOp>())
-    order = OrderOp::create(b, loc, OrderType::get(ctx, rows, entries), endpoint.getEnd(), endpoint.getGraph(), true);
+    order = OrderOp::create(b, loc, OrderType::get(ctx, rows, entries), endpoint.getEnd(), endpoint.getGraph());
   else
-    order = OrderByOp::create(b, loc, OrderType::get(ctx, rows, entries), index, true);
+    order = OrderByOp::create(b, loc, OrderType::get(ctx, rows, entries), index);
 
   KernelBuilder kernel(b, loc, label);
   AffineExpr row = kernel.iterator(IteratorKind::Parallel, rows);
