@@ -103,6 +103,7 @@ private:
   void skipBlanksAndComments();
   void skipComment();
   void lexToken();
+  void lexName();
   void lexNumber();
   void lexString();
   void lexUnknown();
@@ -150,18 +151,34 @@ void Lexer::skipComment() {
   checkEncoding(begin);
 }
 
+/// What is typed for an operator by typographers and word processors.
+static StringRef plainSpelling(StringRef character) {
+  return StringSwitch<StringRef>(character)
+      .Cases({"−", "–", "—"}, "-")
+      .Cases({"×", "·", "∗"}, "*")
+      .Case("÷", "/")
+      .Case("≤", "<=")
+      .Case("≥", ">=")
+      .Case("≠", "!=")
+      .Case("→", "->")
+      .Case("π", "pi")
+      .Case("∞", "inf")
+      .Default("");
+}
+
+/// The token of a spelling that is a reserved word or punctuation, else a name.
+static Tok tokenOf(StringRef spelling) {
+  return StringSwitch<Tok>(spelling)
+#define GNNC_KEYWORD(name, text) .Case(text, Tok::name)
+#define GNNC_PUNCT(name, text) .Case(text, Tok::name)
+#include "gnnc/Frontend/Tokens.def"
+      .Default(Tok::identifier);
+}
+
 void Lexer::lexToken() {
   char c = text[at];
-  if (isNameStart(c)) {
-    size_t begin = at;
-    while (isNamePart(peek()))
-      ++at;
-    Tok kind = StringSwitch<Tok>(text.slice(begin, at))
-#define GNNC_KEYWORD(name, text) .Case(text, Tok::name)
-#include "gnnc/Frontend/Tokens.def"
-                   .Default(Tok::identifier);
-    return add(kind, begin);
-  }
+  if (isNameStart(c))
+    return lexName();
   if (isDigit(c) || (c == '.' && isDigit(peek(1))))
     return lexNumber();
   if (c == '"')
@@ -174,6 +191,28 @@ void Lexer::lexToken() {
   }
 #include "gnnc/Frontend/Tokens.def"
   lexUnknown();
+}
+
+/// A name or a reserved word. Letters of other scripts are read with it, for one message a word.
+void Lexer::lexName() {
+  size_t begin = at;
+  bool ascii = true;
+  while (at < text.size()) {
+    if (isNamePart(text[at])) {
+      ++at;
+      continue;
+    }
+    unsigned length = characterLength();
+    if (length < 2 || !plainSpelling(text.substr(at, length)).empty())
+      break;
+    at += length;
+    ascii = false;
+  }
+  StringRef name = text.slice(begin, at);
+  if (!ascii)
+    diagnostics.error(Diag::badCharacter, range(begin, at),
+                      "'" + name + "' is not a name: names are of ASCII letters, digits and '_'");
+  add(ascii ? tokenOf(name) : Tok::identifier, begin);
 }
 
 /// `12`, `0.5`, `5e-4`. A dot belongs to the number only before a digit, so that `0..T` is a range.
@@ -239,30 +278,13 @@ void Lexer::lexString() {
     return add(Tok::stringLit, begin);
   }
   diagnostics.error(Diag::badString, range(begin, at), "this string has no closing '\"' in its line");
-  // The parser sees a string all the same, an empty one.
+  // The parser sees a string all the same, which leaves it what probably stands behind the missing quote.
+  at = begin + std::max<size_t>(1, text.slice(begin, at).rtrim(" \t\r;,)").size());
   add(Tok::stringLit, begin);
 }
 
-/// What is typed for an operator by typographers and word processors.
-static StringRef plainSpelling(StringRef character) {
-  return StringSwitch<StringRef>(character)
-      .Cases({"−", "–", "—"}, "-")
-      .Cases({"×", "·", "∗"}, "*")
-      .Case("÷", "/")
-      .Case("≤", "<=")
-      .Case("≥", ">=")
-      .Case("≠", "!=")
-      .Case("→", "->")
-      .Cases({"“", "”", "„"}, "\"")
-      .Case("…", "..")
-      .Cases({"‖", "∨"}, "or")
-      .Case("∧", "and")
-      .Case("¬", "not")
-      .Case("π", "pi")
-      .Case("∞", "inf")
-      .Default("");
-}
-
+/// A character that no token begins with. What was meant is guessed, so that the parser has nothing more to complain
+/// of.
 void Lexer::lexUnknown() {
   size_t begin = at;
   unsigned length = characterLength();
@@ -271,24 +293,22 @@ void Lexer::lexUnknown() {
       ++at;
     return checkEncoding(begin);
   }
-  // One message for a word in another script.
-  bool ascii = length == 1;
-  do
-    at += length;
-  while (!ascii && at < text.size() && (text[at] & 0x80) && (length = characterLength()) != 0);
+  if (length > 1 && plainSpelling(text.substr(at, length)).empty())
+    return lexName();
+  at += length;
   StringRef found = text.slice(begin, at);
-  bool visible = sys::unicode::columnWidthUTF8(found) > 0;
-  std::string shown = visible ? "'" + found.str() + "'" : "byte 0x" + utohexstr(static_cast<unsigned char>(found[0]));
-  Diagnostic &error = diagnostics.error(Diag::badCharacter, range(begin, at),
-                                        ascii || !plainSpelling(found).empty() ? "unknown character " + shown
-                                                                               : "names are of ASCII letters, digits "
-                                                                                 "and '_': unknown text " +
-                                                                                     shown);
+  std::string shown = isPrint(found[0]) || length > 1
+                          ? "'" + found.str() + "'"
+                          : "byte 0x" + utohexstr(static_cast<unsigned char>(found[0]), /*LowerCase=*/false, 2);
+  Diagnostic &error = diagnostics.error(Diag::badCharacter, range(begin, at), "unknown character " + shown);
   StringRef plain = plainSpelling(found);
-  if (!plain.empty())
-    error.note("write " + plain);
-  else if (found == "#")
+  if (!plain.empty()) {
+    error.note("write '" + plain + "'");
+    add(tokenOf(plain), begin);
+  } else if (found == "#") {
     error.note("comments begin with '//'");
+    at = std::min(text.find('\n', at), text.size());
+  }
 }
 
 TokenList gnnc::lex(const SourceManager &sources, FileId file, DiagnosticEngine &diagnostics) {

@@ -425,11 +425,15 @@ Expr *Parser::parseBracketsAfter(Expr *base) {
     return nullptr;
   SourceRange brackets = since(open);
   if (is(Tok::lParen)) {
-    for (const Arg &item : items)
-      if (isa<NoneExpr, SliceExpr>(item.value)) {
+    for (const Arg &item : items) {
+      if (!isa<NoneExpr, SliceExpr>(item.value))
+        continue;
+      if (current().startsLine)
+        error(Diag::expectedToken, {file, brackets.end, brackets.end}, "expected ';' after this line");
+      else
         error(Diag::badPlaceForNone, item.value->range, "a call's brackets hold dimensions");
-        return nullptr;
-      }
+      return nullptr;
+    }
     return parseCall(base, /*hasDims=*/true, module.copy<Arg>(items));
   }
   if (items.empty()) {

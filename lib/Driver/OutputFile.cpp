@@ -1,0 +1,88 @@
+// Files that appear whole or not at all.
+#include "gnnc/Driver/OutputFile.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/Path.h"
+#include "llvm/Support/Process.h"
+#include "llvm/Support/Signals.h"
+
+using namespace gnnc;
+using namespace llvm;
+
+static Error cannotWrite(StringRef path, std::error_code reason) {
+  return createStringError(reason, "can't write '" + path + "': " + reason.message());
+}
+
+Error OutputFile::fail(std::error_code reason) const { return cannotWrite(target, reason); }
+
+Expected<OutputFile> OutputFile::create(StringRef path) {
+  sys::fs::file_status status;
+  if (!sys::fs::status(path, status)) {
+    if (status.type() == sys::fs::file_type::directory_file)
+      return cannotWrite(path, std::make_error_code(std::errc::is_a_directory));
+    // A device or a pipe would be replaced by a file.
+    if (status.type() != sys::fs::file_type::regular_file)
+      return createStringError("can't write '" + path + "': it is not an ordinary file");
+    // Renaming would replace a file that its owner has made read-only.
+    if (std::error_code denied = sys::fs::access(path, sys::fs::AccessMode::Write))
+      return cannotWrite(path, denied);
+  }
+  SmallString<128> temporary;
+  if (std::error_code failed = sys::fs::createUniqueFile(path + ".tmp-%%%%%%%%", temporary))
+    return cannotWrite(path, failed);
+  sys::RemoveFileOnSignal(temporary);
+  return OutputFile(path.str(), std::string(temporary));
+}
+
+OutputFile::OutputFile(OutputFile &&other) noexcept
+    : target(std::move(other.target)), temporary(std::exchange(other.temporary, {})) {}
+
+OutputFile::~OutputFile() {
+  if (temporary.empty())
+    return;
+  sys::fs::remove(temporary);
+  sys::DontRemoveFileOnSignal(temporary);
+}
+
+Error OutputFile::write(function_ref<void(raw_ostream &)> writer) {
+  std::error_code failed;
+  raw_fd_ostream out(temporary, failed);
+  if (failed)
+    return fail(failed);
+  writer(out);
+  out.close();
+  if (std::error_code failedLater = out.error()) {
+    out.clear_error();
+    return fail(failedLater);
+  }
+  return Error::success();
+}
+
+Error OutputFile::keep(bool executable) {
+  // Temporary files are private; a result has the mode that the user's mask leaves to new files.
+  unsigned mode = (executable ? 0777 : 0666) & ~sys::fs::getUmask();
+  if (std::error_code failed = sys::fs::setPermissions(temporary, static_cast<sys::fs::perms>(mode)))
+    return fail(failed);
+  if (std::error_code failed = sys::fs::rename(temporary, target))
+    return fail(failed);
+  sys::DontRemoveFileOnSignal(temporary);
+  temporary.clear();
+  return Error::success();
+}
+
+Error gnnc::writeOutput(StringRef path, function_ref<void(raw_ostream &)> writer) {
+  if (path == "-") {
+    writer(outs());
+    outs().flush();
+    if (std::error_code failed = outs().error()) {
+      outs().clear_error();
+      return createStringError(failed, "can't write to standard output: " + failed.message());
+    }
+    return Error::success();
+  }
+  Expected<OutputFile> file = OutputFile::create(path);
+  if (!file)
+    return file.takeError();
+  if (Error error = file->write(writer))
+    return error;
+  return file->keep();
+}

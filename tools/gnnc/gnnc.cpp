@@ -1,0 +1,114 @@
+// gnnc's command line. It fills CompileOptions and hands over to the driver.
+#include "StandardLibrary.h"
+#include "gnnc/Driver/Compiler.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/InitLLVM.h"
+#include "llvm/Support/Process.h"
+#include "llvm/Support/WithColor.h"
+#include <CLI/CLI.hpp>
+#include <map>
+
+using namespace gnnc;
+
+namespace {
+const std::map<std::string, Emit> emitNames = {
+    {"ast", Emit::ast},           {"gnn", Emit::gnn},    {"grad", Emit::grad},
+    {"kernels", Emit::kernels},   {"llvm", Emit::llvm},  {"header", Emit::header},
+    {"manifest", Emit::manifest}, {"obj", Emit::object}, {"so", Emit::sharedObject}};
+const std::map<std::string, RealType> realNames = {{"f32", RealType::f32}, {"f64", RealType::f64}};
+
+/// `name=64`. The message goes behind "-D: ".
+std::string parseSize(llvm::StringRef text, CompileOptions &options) {
+  auto [name, value] = text.split('=');
+  bool isName = !name.empty() && (llvm::isAlpha(name[0]) || name[0] == '_') &&
+                llvm::all_of(name, [](char c) { return llvm::isAlnum(c) || c == '_'; });
+  int64_t size = 0;
+  if (!isName || value.empty())
+    return "write a name and its size, as in -D Hidden=64, not '" + text.str() + "'";
+  if (value.getAsInteger(10, size) || size < 0)
+    return "the size of '" + name.str() + "' is not a number from 0 up: '" + value.str() + "'";
+  for (const auto &[known, knownSize] : options.sizes)
+    if (known == name && knownSize != size)
+      return "'" + name.str() + "' is given twice, as " + std::to_string(knownSize) + " and " + std::to_string(size);
+  options.sizes.emplace_back(name.str(), size);
+  return "";
+}
+
+/// Options that every command has.
+void addCommonOptions(CLI::App &command, CompileOptions &options, std::string &colour) {
+  command
+      .add_option_function<std::vector<std::string>>(
+          "-D",
+          [&](const std::vector<std::string> &values) {
+            for (const std::string &value : values)
+              if (std::string message = parseSize(value, options); !message.empty())
+                throw CLI::ValidationError("-D", message);
+          },
+          "Make the dimension parameter NAME a constant")
+      ->type_name("NAME=SIZE")
+      ->allow_extra_args(false)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+  command.add_option("-I", options.importPaths, "Look for imported files in this folder, before the standard library")
+      ->type_name("FOLDER")
+      ->allow_extra_args(false);
+  command.add_option("--real", options.real, "What 'real' is: f32 (default) or f64")
+      ->type_name("TYPE")
+      ->transform(CLI::Transformer(realNames).description(""))
+      ->check(CLI::IsMember(realNames).description(""));
+  command.add_option("--error-limit", options.errorLimit, "Show at most N errors (20); 0 shows all")->type_name("N");
+  command.add_option("--color", colour, "Colour messages: auto (default), always, never")
+      ->type_name("WHEN")
+      ->check(CLI::IsMember({"auto", "always", "never"}).description(""));
+}
+} // namespace
+
+int main(int argc, char **argv) {
+  llvm::InitLLVM init(argc, argv);
+  CompileOptions options;
+  std::string colour = "auto";
+  std::vector<std::string> checkInputs;
+
+  CLI::App app("gnnc compiles graph neural networks, and their derivatives, to shared objects with a C interface.");
+  app.set_version_flag("--version", "gnnc " GNNC_VERSION);
+  app.require_subcommand(1);
+  app.get_formatter()->column_width(28);
+
+  CLI::App &build = *app.add_subcommand("build", "Compile a program to a shared object, with a C header beside it");
+  build.add_option("input", options.input, "The program; '-' is standard input")->required()->type_name("FILE.gnn");
+  build.add_option("-o", options.output, "Where to write; '-' is standard output")->type_name("FILE");
+  build.add_option("--target", options.target, "What to compile for: cpu")
+      ->type_name("TARGET")
+      ->check(CLI::IsMember({"cpu"}).description(""));
+  build.add_option("--cpu", options.cpu, "The processor: native (default), x86-64-v3 and the like")->type_name("NAME");
+  build
+      .add_option("--emit", options.emit,
+                  "Stop at a stage and write it: ast, gnn, grad, kernels, llvm, obj, header, manifest, so (default)")
+      ->type_name("STAGE")
+      ->transform(CLI::Transformer(emitNames).description(""))
+      ->check(CLI::IsMember(emitNames).description(""));
+  std::vector<std::string> reports;
+  build.add_option("--report", reports, "Explain a decision of the compiler on standard error: memory")
+      ->type_name("TOPIC")
+      ->allow_extra_args(false)
+      ->check(CLI::IsMember({"memory"}).description(""));
+  addCommonOptions(build, options, colour);
+
+  CLI::App &check = *app.add_subcommand("check", "Check programs without compiling them");
+  check.add_option("inputs", checkInputs, "The programs; '-' is standard input")->required()->type_name("FILE.gnn");
+  addCommonOptions(check, options, colour);
+
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError &error) {
+    if (error.get_exit_code() == 0)
+      return app.exit(error); // --help, --version
+    llvm::errs() << "gnnc: error: " << error.what() << "\n";
+    llvm::errs() << "gnnc: see 'gnnc " << (build.parsed() ? "build " : check.parsed() ? "check " : "") << "--help'\n";
+    return 2;
+  }
+
+  options.reportMemory = llvm::is_contained(reports, "memory");
+  options.colour = colour == "always" || (colour == "auto" && llvm::sys::Process::StandardErrHasColors());
+  options.stdlibPath = findStandardLibrary(argv[0]);
+  return build.parsed() ? runBuild(options, llvm::errs()) : runCheck(checkInputs, options, llvm::errs());
+}
