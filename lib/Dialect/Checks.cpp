@@ -32,6 +32,10 @@ std::string checks::sizesText(ArrayRef<SizeAttr> sizes) {
   return text;
 }
 
+std::string checks::counted(size_t count, StringRef noun) {
+  return (llvm::Twine(count) + " " + noun + (count == 1 ? "" : "s")).str();
+}
+
 LogicalResult checks::haveSizes(Operation *op, StringRef what, Type tensor, ArrayRef<SizeAttr> expected) {
   if (dimsOf(tensor) == expected)
     return success();
@@ -56,8 +60,7 @@ LogicalResult checks::isFloat(Operation *op, StringRef what, Value tensor) {
 LogicalResult checks::isDim(Operation *op, int64_t dim, int64_t rank, StringRef what) {
   if (dim >= 0 && dim < rank)
     return success();
-  return op->emitOpError() << "names dimension " << dim << ", but " << what << " has " << rank << " dimension"
-                           << (rank == 1 ? "" : "s");
+  return op->emitOpError() << "names dimension " << dim << ", but " << what << " has " << counted(rank, "dimension");
 }
 
 LogicalResult checks::areDims(Operation *op, ArrayRef<int64_t> dims, int64_t rank, StringRef what) {

@@ -11,6 +11,9 @@ namespace gnnc::gnn::checks {
 /// "<s0, 16>"
 std::string sizesText(llvm::ArrayRef<SizeAttr> sizes);
 
+/// "1 dimension", "2 dimensions"
+std::string counted(size_t count, llvm::StringRef noun);
+
 /// `what` ("the result") has exactly these sizes.
 llvm::LogicalResult haveSizes(mlir::Operation *op, llvm::StringRef what, mlir::Type tensor,
                               llvm::ArrayRef<SizeAttr> expected);

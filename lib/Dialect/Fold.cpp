@@ -1,30 +1,13 @@
 // Folders: what an op is when it does nothing, or when its operands are known.
 //
 // Every rule is exact, to the bit and for NaN and infinities: 0 * x is not folded to 0, and sums are not reordered.
-#include "gnnc/Dialect/Gnn.h"
-
-#include "mlir/IR/Matchers.h"
+#include "Splat.h"
 
 using namespace mlir;
 using namespace gnnc::gnn;
 
 Operation *GnnDialect::materializeConstant(OpBuilder &builder, Attribute value, Type type, Location loc) {
   return arith::ConstantOp::materialize(builder, value, type, loc);
-}
-
-/// The floating-point number that all elements of a value have, if it is known: a constant, or one made larger.
-static std::optional<APFloat> splatFloat(Value value) {
-  while (auto broadcast = value.getDefiningOp<BroadcastOp>())
-    value = broadcast.getSource();
-  Attribute attr;
-  if (!matchPattern(value, m_Constant(&attr)))
-    return std::nullopt;
-  if (auto scalar = dyn_cast<FloatAttr>(attr))
-    return scalar.getValue();
-  if (auto dense = dyn_cast<DenseElementsAttr>(attr);
-      dense && dense.isSplat() && isa<FloatType>(dense.getElementType()))
-    return dense.getSplatValue<APFloat>();
-  return std::nullopt;
 }
 
 /// A splat with another shape; null if the attribute is none, or the shape is not static.

@@ -1,5 +1,5 @@
 // Sizes: integer polynomials over set ids in normal form, their text, and lists of them.
-#include "gnnc/Dialect/Gnn.h"
+#include "Checks.h"
 
 #include "mlir/IR/DialectImplementation.h"
 #include "llvm/ADT/STLExtras.h"
@@ -10,6 +10,7 @@
 
 using namespace mlir;
 using namespace gnnc::gnn;
+using namespace gnnc::gnn::checks;
 
 #include "gnnc/Dialect/GnnEnums.cpp.inc"
 #define GET_ATTRDEF_CLASSES
@@ -126,17 +127,21 @@ SizeAttr SizeAttr::mul(SizeAttr other) const {
 SizeAttr SizeAttr::ceilDiv(int64_t divisor) const {
   if (divisor == 1)
     return *this;
-  // What is divisible leaves the quotient; only the rest is rounded.
+  // Whole multiples of the divisor leave the quotient, so that its coefficients are in [0, divisor).
   Poly whole, rest;
   for (auto &[m, c] : unpack(*this)) {
-    if (c % divisor == 0)
-      whole[m] += c / divisor;
-    else
-      rest[m] += c;
+    int64_t quotient = llvm::divideFloorSigned(c, divisor);
+    whole[m] += quotient;
+    rest[m] += c - quotient * divisor;
   }
   SizeAttr remainder = pack(getContext(), rest), result = pack(getContext(), whole);
   if (auto value = remainder.getConstant())
     return result.add(constant(getContext(), llvm::divideCeilSigned(*value, divisor)));
+  // ceildiv(ceildiv(a, b), c) is ceildiv(a, b*c).
+  if (ArrayRef<int64_t> t = remainder.getTerms(); t.size() == 3 && t[0] == 1 && t[1] == 1 && t[2] < 0) {
+    CeilDivAttr inner = remainder.getQuotients().front();
+    return result.add(inner.getNumerator().ceilDiv(inner.getDivisor() * divisor));
+  }
   Poly quotient;
   quotient[{Factor{-1, CeilDivAttr::get(getContext(), remainder, divisor)}}] = 1;
   return result.add(pack(getContext(), quotient));
@@ -216,7 +221,8 @@ LogicalResult DimsAttr::verifyEncoding(ArrayRef<int64_t> shape, Type,
                                        function_ref<InFlightDiagnostic()> emitError) const {
   ArrayRef<SizeAttr> sizes = getSizes();
   if (sizes.size() != shape.size())
-    return emitError() << "the tensor has " << shape.size() << " dimensions, but #gnn.dims names " << sizes.size();
+    return emitError() << "the tensor has " << counted(shape.size(), "dimension") << ", but #gnn.dims names "
+                       << sizes.size();
   for (auto [i, size, extent] : llvm::enumerate(sizes, shape)) {
     std::optional<int64_t> constant = size.getConstant();
     if (constant && *constant < 0)

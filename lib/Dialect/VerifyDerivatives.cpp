@@ -8,7 +8,7 @@ using namespace gnnc::gnn::checks;
 /// The values in order have the types in order, or an error says which differs.
 static LogicalResult haveTypes(Operation *op, StringRef what, TypeRange actual, TypeRange expected) {
   if (actual.size() != expected.size())
-    return op->emitOpError() << "needs " << expected.size() << " " << what << "s, but has " << actual.size();
+    return op->emitOpError() << "needs " << counted(expected.size(), what) << ", but has " << actual.size();
   for (auto [i, have, want] : llvm::enumerate(actual, expected))
     if (have != want)
       return op->emitOpError() << what << " #" << i << " is " << have << ", but should be " << want;

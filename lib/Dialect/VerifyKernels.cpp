@@ -35,7 +35,7 @@ private:
 LogicalResult KernelVerifier::countIs(StringRef what, size_t have, size_t want, StringRef per) {
   if (have == want)
     return success();
-  return op.emitOpError() << what << " has " << have << " entries, but there are " << want << " " << per;
+  return op.emitOpError() << what << " has " << counted(have, "value") << " for " << counted(want, per);
 }
 
 LogicalResult KernelVerifier::iterators() {
@@ -47,7 +47,7 @@ LogicalResult KernelVerifier::iterators() {
     reduces |= kind.getValue() != IteratorKind::Parallel;
   }
   ArrayRef<SizeAttr> space = op.getSpace().getSizes();
-  if (failed(countIs("space", space.size(), kinds.size(), "iterators")))
+  if (failed(countIs("space", space.size(), kinds.size(), "iterator")))
     return failure();
 
   OrderType order = op.getOrder() ? cast<OrderType>(op.getOrder().getType()) : OrderType();
@@ -71,23 +71,23 @@ LogicalResult KernelVerifier::iterators() {
 
 LogicalResult KernelVerifier::accesses(AffineMap map, unsigned symbols, Type tensor, StringRef what, unsigned number) {
   if (map.getNumDims() != kinds.size())
-    return op.emitOpError() << "the map of " << what << " #" << number << " takes " << map.getNumDims()
-                            << " iterators, but there are " << kinds.size();
+    return op.emitOpError() << "the map of " << what << " #" << number << " takes "
+                            << counted(map.getNumDims(), "iterator") << " of " << kinds.size();
   if (map.getNumSymbols() > symbols)
-    return op.emitOpError() << "the map of " << what << " #" << number << " takes " << map.getNumSymbols()
-                            << " symbols, but there are " << symbols;
+    return op.emitOpError() << "the map of " << what << " #" << number << " takes "
+                            << counted(map.getNumSymbols(), "symbol") << " of " << symbols;
   if (map.getNumResults() != static_cast<unsigned>(cast<RankedTensorType>(tensor).getRank()))
-    return op.emitOpError() << "the map of " << what << " #" << number << " gives " << map.getNumResults()
-                            << " positions, but the tensor has " << cast<RankedTensorType>(tensor).getRank()
-                            << " dimensions";
+    return op.emitOpError() << "the map of " << what << " #" << number << " gives "
+                            << counted(map.getNumResults(), "position") << ", but the tensor has "
+                            << counted(cast<RankedTensorType>(tensor).getRank(), "dimension");
   return success();
 }
 
 LogicalResult KernelVerifier::operandMaps() {
   unsigned indices = op.getIndices().size(), symbols = indices + op.getOffsets().getSizes().size();
-  if (failed(countIs("indexMaps", op.getIndexMaps().size(), indices, "index operands")) ||
-      failed(countIs("maps", op.getMaps().size(), op.getInputs().size(), "inputs")) ||
-      failed(countIs("maybeNone", op.getMaybeNone().size(), indices, "index operands")))
+  if (failed(countIs("indexMaps", op.getIndexMaps().size(), indices, "index operand")) ||
+      failed(countIs("maps", op.getMaps().size(), op.getInputs().size(), "input")) ||
+      failed(countIs("maybeNone", op.getMaybeNone().size(), indices, "index operand")))
     return failure();
   for (auto [i, attr, index] : llvm::enumerate(op.getIndexMaps(), op.getIndices())) {
     AffineMap map = cast<AffineMapAttr>(attr).getValue();
@@ -108,8 +108,8 @@ LogicalResult KernelVerifier::results() {
   unsigned count = op.getNumResults();
   if (count == 0)
     return op.emitOpError() << "needs at least one result";
-  if (failed(countIs("resultMaps", op.getResultMaps().size(), count, "results")) ||
-      failed(countIs("combines", op.getCombines().size(), count, "results")))
+  if (failed(countIs("resultMaps", op.getResultMaps().size(), count, "result")) ||
+      failed(countIs("combines", op.getCombines().size(), count, "result")))
     return failure();
   if (!op.getInits().empty() && op.getInits().getTypes() != op.getResultTypes())
     return op.emitOpError() << "inits, where there are any, have to have the types of the results";
@@ -132,7 +132,7 @@ LogicalResult KernelVerifier::results() {
                                           : " has nothing to combine: all iterators are parallel");
   }
   if (op.getEmpties() && op.getEmpties()->size() != count)
-    return countIs("empties", op.getEmpties()->size(), count, "results");
+    return countIs("empties", op.getEmpties()->size(), count, "result");
   return success();
 }
 

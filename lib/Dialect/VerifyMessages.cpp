@@ -11,8 +11,8 @@ LogicalResult GatherOp::verify() {
   if (failed(areIndexArrays(*this, getIndices())))
     return failure();
   if (dims.size() != getIndices().size())
-    return emitOpError() << "has " << getIndices().size() << " index arrays, but names " << dims.size()
-                         << " dimensions";
+    return emitOpError() << "has " << counted(getIndices().size(), "index array") << ", but names "
+                         << counted(dims.size(), "dimension");
   if (failed(areDims(*this, dims, sizes.size(), "the source")))
     return failure();
   if (failed(sameElement(*this, "the result", getResult(), "the source", getSource())) ||
@@ -41,8 +41,8 @@ LogicalResult SegmentReduceOp::verify() {
                          << at << " on";
   ArrayRef<int64_t> dims = getDims();
   if (dims.size() != getIndices().size())
-    return emitOpError() << "has " << getIndices().size() << " index arrays, but names " << dims.size()
-                         << " dimensions";
+    return emitOpError() << "has " << counted(getIndices().size(), "index array") << ", but names "
+                         << counted(dims.size(), "dimension");
   if (failed(areDims(*this, dims, result.size(), "the result")))
     return failure();
 

@@ -48,7 +48,8 @@ LogicalResult ContractOp::verify() {
   auto check = [&](StringRef what, Value tensor, ArrayRef<int64_t> labels, bool defines) -> LogicalResult {
     ArrayRef<SizeAttr> sizes = dimsOf(tensor);
     if (labels.size() != sizes.size())
-      return emitOpError() << what << " has " << sizes.size() << " dimensions, but " << labels.size() << " labels";
+      return emitOpError() << what << " has " << counted(sizes.size(), "dimension") << ", but "
+                           << counted(labels.size(), "label");
     llvm::SmallDenseSet<int64_t> seen;
     for (auto [label, size] : llvm::zip_equal(labels, sizes)) {
       if (!seen.insert(label).second)

@@ -9,8 +9,8 @@ LogicalResult BroadcastOp::verify() {
   ArrayRef<SizeAttr> source = dimsOf(getSource()), result = dimsOf(getResult());
   ArrayRef<int64_t> dims = getDims();
   if (dims.size() != source.size())
-    return emitOpError() << "the source has " << source.size() << " dimensions, but dims says where " << dims.size()
-                         << " go";
+    return emitOpError() << "the source has " << counted(source.size(), "dimension") << ", but dims says where "
+                         << dims.size() << " go";
   if (failed(areDims(*this, dims, result.size(), "the result")))
     return failure();
   if (!llvm::is_sorted(dims))
@@ -32,7 +32,8 @@ LogicalResult ReshapeOp::verify() {
 LogicalResult TransposeOp::verify() {
   ArrayRef<SizeAttr> source = dimsOf(getSource());
   if (getPerm().size() != source.size())
-    return emitOpError() << "the source has " << source.size() << " dimensions, but perm names " << getPerm().size();
+    return emitOpError() << "the source has " << counted(source.size(), "dimension") << ", but perm names "
+                         << getPerm().size();
   if (failed(areDims(*this, getPerm(), source.size(), "the source")))
     return failure();
   SmallVector<SizeAttr> expected;

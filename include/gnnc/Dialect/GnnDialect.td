@@ -18,6 +18,7 @@ def Gnn_Dialect : Dialect {
     `gnn.gather` and `gnn.segment_reduce`, which are adjoint to each other.
   }];
   let hasConstantMaterializer = 1;
+  let hasCanonicalizer = 1;
   let useDefaultTypePrinterParser = 1;
   let useDefaultAttributePrinterParser = 1;
   let extraClassDeclaration = [{

@@ -37,7 +37,7 @@ def Gnn_EndpointOp : Gnn_PureOp<"endpoint", [Structural]> {
   let description = [{ `%src = gnn.endpoint src %g nondiff : (!gnn.graph<s0 -> s0, s1>) -> tensor<?xi32, #gnn.dims<s1>>` }];
   let arguments = (ins Gnn_DirectionAttr:$end, Gnn_GraphType:$graph);
   let results = (outs Gnn_IndexTensor:$result);
-  let assemblyFormat = "$end $graph `nondiff` attr-dict `:` functional-type(operands, results)";
+  let assemblyFormat = "`` $end $graph `nondiff` attr-dict `:` functional-type(operands, results)";
   let hasVerifier = 1;
 }
 
@@ -45,7 +45,7 @@ def Gnn_DegreeOp : Gnn_PureOp<"degree", [Structural]> {
   let summary = "The number of edges into (dst) or out of (src) every node";
   let arguments = (ins Gnn_DirectionAttr:$end, Gnn_GraphType:$graph);
   let results = (outs Gnn_IndexTensor:$result);
-  let assemblyFormat = "$end $graph `nondiff` attr-dict `:` functional-type(operands, results)";
+  let assemblyFormat = "`` $end $graph `nondiff` attr-dict `:` functional-type(operands, results)";
   let hasVerifier = 1;
 }
 
@@ -59,7 +59,7 @@ def Gnn_AddSelfLoopsOp : Gnn_PureOp<"add_self_loops", [Structural]> {
   }];
   let arguments = (ins Gnn_LoopsAttr:$existing, Gnn_GraphType:$graph);
   let results = (outs Gnn_GraphType:$result, Gnn_IndexTensor:$old);
-  let assemblyFormat = "$existing $graph `nondiff` attr-dict `:` functional-type(operands, results)";
+  let assemblyFormat = "`` $existing $graph `nondiff` attr-dict `:` functional-type(operands, results)";
   let hasVerifier = 1;
 }
 
@@ -68,7 +68,7 @@ def Gnn_OrderOp : Gnn_PureOp<"order", [Structural]> {
   let description = [{ `%o = gnn.order dst %g nondiff : (!gnn.graph<s0 -> s1, s2>) -> !gnn.order<s1, s2>` }];
   let arguments = (ins Gnn_DirectionAttr:$end, Gnn_GraphType:$graph);
   let results = (outs Gnn_OrderType:$result);
-  let assemblyFormat = "$end $graph `nondiff` attr-dict `:` functional-type(operands, results)";
+  let assemblyFormat = "`` $end $graph `nondiff` attr-dict `:` functional-type(operands, results)";
   let hasVerifier = 1;
 }
 
@@ -111,7 +111,7 @@ def Gnn_SegmentReduceOp : Gnn_DiffOp<"segment_reduce", [AttrSizedOperandSegments
   let arguments = (ins Gnn_ReduceKindAttr:$kind, Gnn_Tensor:$source, Variadic<Gnn_IndexTensor>:$indices, Optional<Gnn_Scalar>:$empty,
                        I64Attr:$at, DenseI64ArrayAttr:$dims);
   let results = (outs Gnn_Tensor:$result, Optional<Gnn_IndexTensor>:$winner);
-  let assemblyFormat = [{$kind $source `by` `[` $indices `]` `at` $at `dims` $dims (`empty` $empty^)? attr-dict `:` functional-type(operands, results)}];
+  let assemblyFormat = [{`` $kind $source `by` ` ` `[` $indices `]` `at` $at `dims` $dims (`empty` $empty^)? attr-dict `:` functional-type(operands, results)}];
   let hasVerifier = 1;
 }
 
@@ -150,7 +150,7 @@ def Gnn_ReduceOp : Gnn_DiffOp<"reduce"> {
   }];
   let arguments = (ins Gnn_ReduceKindAttr:$kind, Gnn_Tensor:$source, DenseI64ArrayAttr:$dims);
   let results = (outs Gnn_Tensor:$result);
-  let assemblyFormat = "$kind $source `dims` $dims attr-dict `:` functional-type(operands, results)";
+  let assemblyFormat = "`` $kind $source `dims` $dims attr-dict `:` functional-type(operands, results)";
   let hasVerifier = 1;
   let hasFolder = 1;
 }
@@ -160,7 +160,7 @@ def Gnn_ArgReduceOp : Gnn_PureOp<"arg_reduce", [Structural]> {
   let description = [{ `%i = gnn.arg_reduce max %x dim 1 nondiff`; -1 where the dimension is empty. A NaN wins. }];
   let arguments = (ins Gnn_ReduceKindAttr:$kind, Gnn_Tensor:$source, I64Attr:$dim);
   let results = (outs Gnn_IndexTensor:$result);
-  let assemblyFormat = "$kind $source `dim` $dim `nondiff` attr-dict `:` functional-type(operands, results)";
+  let assemblyFormat = "`` $kind $source `dim` $dim `nondiff` attr-dict `:` functional-type(operands, results)";
   let hasVerifier = 1;
 }
 
@@ -299,7 +299,7 @@ def Gnn_SizeOp : Gnn_PureOp<"size"> {
 //===----------------------------------------------------------------------===//
 
 class Gnn_ElementwiseOp<string mnemonic, list<Trait> traits = []>
-    : Gnn_DiffOp<mnemonic, [SameOperandsAndResultType] # traits> {
+    : Gnn_DiffOp<mnemonic, [SameOperandsAndResultType] # ElementwiseMappable.traits # traits> {
   let results = (outs FloatLike:$result);
 }
 
