@@ -1,0 +1,17 @@
+// The order of passes from the elaborated program to row kernels, in stages that the command line names.
+#ifndef GNNC_DRIVER_PIPELINE_H
+#define GNNC_DRIVER_PIPELINE_H
+
+#include "mlir/Pass/PassManager.h"
+
+namespace gnnc {
+
+/// Differentiation, and the cleaning up after it: to the stage `grad`.
+void addDifferentiation(mlir::OpPassManager &pm);
+
+/// From plain tensor ops to row kernels: to the stage `kernels`.
+void addKernels(mlir::OpPassManager &pm);
+
+} // namespace gnnc
+
+#endif

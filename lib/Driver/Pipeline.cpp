@@ -1,0 +1,29 @@
+// The order of passes from the elaborated program to row kernels.
+#include "gnnc/Driver/Pipeline.h"
+#include "gnnc/Transforms/Passes.h"
+
+#include "mlir/Transforms/Passes.h"
+
+using namespace mlir;
+using namespace gnnc::gnn;
+
+static void simplify(OpPassManager &pm) {
+  pm.addPass(createCanonicalizerPass());
+  pm.addPass(createCSEPass());
+}
+
+void gnnc::addDifferentiation(OpPassManager &pm) {
+  // Equal values become one before differentiation, so that they get one adjoint and are saved once.
+  simplify(pm);
+  pm.addNestedPass<func::FuncOp>(createDifferentiate());
+  simplify(pm);
+  pm.addPass(createSplitVjp());
+}
+
+void gnnc::addKernels(OpPassManager &pm) {
+  pm.addNestedPass<func::FuncOp>(createChooseSaved());
+  pm.addNestedPass<func::FuncOp>(createDecompose());
+  simplify(pm);
+  pm.addNestedPass<func::FuncOp>(createFormKernels());
+  pm.addPass(createCSEPass());
+}
