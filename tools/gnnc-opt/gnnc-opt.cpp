@@ -1,5 +1,6 @@
 // The pass driver of the tests: mlir-opt with the gnn dialect. Registration only.
-#include "gnnc/Dialect/Gnn.h"
+#include "gnnc/Dialect/UpstreamAdjoints.h"
+#include "gnnc/Transforms/Passes.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
@@ -14,6 +15,8 @@ int main(int argc, char **argv) {
   registry.insert<gnnc::gnn::GnnDialect, mlir::arith::ArithDialect, mlir::func::FuncDialect, mlir::LLVM::LLVMDialect,
                   mlir::math::MathDialect, mlir::memref::MemRefDialect, mlir::scf::SCFDialect,
                   mlir::vector::VectorDialect>();
+  gnnc::gnn::registerUpstreamAdjoints(registry);
+  gnnc::gnn::registerGnncTransformsPasses();
   mlir::registerTransformsPasses();
   return mlir::asMainReturnCode(mlir::MlirOptMain(argc, argv, "gnnc's pass driver", registry));
 }

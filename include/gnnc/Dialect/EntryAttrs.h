@@ -12,6 +12,9 @@ namespace gnnc::gnn::attrs {
 inline constexpr llvm::StringLiteral entry = "gnn.entry";        // unit: an entry point
 inline constexpr llvm::StringLiteral setNames = "gnn.set_names"; // array of strings: the user's name of set k
 inline constexpr llvm::StringLiteral doc = "gnn.doc";            // string: the comment above the function, if any
+// Dictionary {of = "f", args = i64, results = i64} on a function that takes f's arguments and then cotangents and gives
+// f's results and then gradients: gnn-split-vjp makes f_fwd and f_bwd of it.
+inline constexpr llvm::StringLiteral exportVjp = "gnn.export_vjp";
 inline constexpr llvm::StringLiteral vjp =
     "gnn.vjp"; // dictionary {of, forward, backward, wrt} on the forward function of a pair
 

@@ -400,7 +400,7 @@ def Gnn_NondiffOp : Gnn_PureOp<"nondiff", [SameOperandsAndResultType]> {
   let hasFolder = 1;
 }
 
-def Gnn_SavedOp : Gnn_PureOp<"saved", [SameOperandsAndResultType]> {
+def Gnn_SavedOp : Gnn_DiffOp<"saved", [SameOperandsAndResultType]> {
   let summary = "The identity: a value of the forward sweep that the reverse sweep reads";
   let arguments = (ins AnyType:$x);
   let results = (outs AnyType:$result);

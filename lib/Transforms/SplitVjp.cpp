@@ -1,0 +1,233 @@
+// Makes the pair f_fwd, f_bwd of an exported vjp, for hosts with an autograd of their own.
+//
+// The function at hand computes f's results and then gradients. What f's results need is the forward function; the rest
+// is the backward one. A forward value that the backward function reads is computed again if it follows from graphs,
+// constants and scalars alone, without a contraction; else it is a residual: a result of the one, an argument of the
+// other.
+#include "gnnc/Dialect/EntryAttrs.h"
+#include "gnnc/Transforms/Passes.h"
+
+#include "mlir/IR/IRMapping.h"
+
+using namespace mlir;
+using namespace gnnc::gnn;
+
+namespace gnnc::gnn {
+#define GEN_PASS_DEF_SPLITVJP
+#include "gnnc/Transforms/Passes.h.inc"
+} // namespace gnnc::gnn
+
+namespace {
+
+Value throughMarker(Value value) {
+  while (auto saved = value.getDefiningOp<SavedOp>())
+    value = saved.getX();
+  return value;
+}
+
+bool isScalar(Value value) {
+  auto tensor = dyn_cast<RankedTensorType>(value.getType());
+  return tensor && tensor.getRank() == 0;
+}
+
+class Splitter {
+public:
+  Splitter(func::FuncOp both, DictionaryAttr marks)
+      : both(both), numArgs(marks.getAs<IntegerAttr>("args").getInt()),
+        numResults(marks.getAs<IntegerAttr>("results").getInt()), of(marks.getAs<StringAttr>("of").getValue()),
+        yield(both.getBody().front().getTerminator()) {}
+
+  void run() {
+    findForward();
+    SymbolTable symbols(both->getParentOfType<ModuleOp>());
+    func::FuncOp backward = makeBackward();
+    func::FuncOp forward = makeForward();
+    symbols.insert(forward, both->getIterator());
+    symbols.insert(backward, both->getIterator());
+    symbols.erase(both);
+  }
+
+private:
+  /// The ops that f's own results need.
+  void findForward() {
+    SetVector<Value> seen;
+    SmallVector<Value> work(yield->operand_begin(), yield->operand_begin() + numResults);
+    while (!work.empty()) {
+      Value value = work.pop_back_val();
+      Operation *op = value.getDefiningOp();
+      if (op && forwardOps.insert(op).second)
+        llvm::append_range(work, op->getOperands());
+    }
+  }
+
+  bool isForward(Value value) const {
+    if (Operation *op = value.getDefiningOp())
+      return forwardOps.contains(op);
+    return cast<BlockArgument>(value).getArgNumber() < numArgs;
+  }
+
+  /// Whether a forward value is cheaply computed again by the backward function.
+  bool isRecomputed(Value value) {
+    value = throughMarker(value);
+    if (isa<GnnGraphType, OrderType>(value.getType()))
+      return true;
+    auto [known, isNew] = recomputed.try_emplace(value, false);
+    if (!isNew)
+      return known->second;
+    Operation *op = value.getDefiningOp();
+    bool answer = op && isPure(op) && !isa<ContractOp>(op) && op->getNumRegions() == 0 &&
+                  llvm::all_of(op->getOperands(), [&](Value v) { return isScalar(v) || isRecomputed(v); });
+    // A scalar costs nothing to keep, unless there is nothing to keep.
+    if (answer && isScalar(value))
+      answer = llvm::all_of(op->getOperands(), [&](Value v) { return isRecomputed(v); });
+    return recomputed[value] = answer;
+  }
+
+  /// Whether a value is another one with its elements repeated: that one is kept in its place.
+  static bool isMoved(Value value) {
+    return isa_and_present<BroadcastOp, GatherOp, ReshapeOp, TransposeOp>(value.getDefiningOp());
+  }
+
+  /// The backward function's form of a value, made at its first use.
+  Value inBackward(Value value) {
+    value = throughMarker(value);
+    if (Value known = map.lookupOrNull(value))
+      return known;
+    if (isForward(value) && !isRecomputed(value) && !isMoved(value)) {
+      residuals.push_back(value);
+      Value argument = body->addArgument(value.getType(), value.getLoc());
+      map.map(value, argument);
+      return argument;
+    }
+    Operation *op = value.getDefiningOp();
+    for (Value operand : op->getOperands())
+      map.map(operand, inBackward(operand));
+    builder.clone(*op, map);
+    return map.lookup(value);
+  }
+
+  /// f's graphs, the residuals, the cotangents -> gradients.
+  func::FuncOp makeBackward() {
+    auto type = FunctionType::get(both.getContext(), {}, {});
+    auto backward = func::FuncOp::create(builder, both.getLoc(), of + "_bwd", type);
+    body = backward.addEntryBlock();
+    builder.setInsertionPointToStart(body);
+    SmallVector<DictionaryAttr> argAttrs;
+    auto passOn = [&](BlockArgument argument) {
+      map.map(argument, body->addArgument(argument.getType(), argument.getLoc()));
+      argAttrs.push_back(both.getArgAttrDict(argument.getArgNumber()));
+    };
+    for (BlockArgument argument : both.getArguments().take_front(numArgs))
+      if (isa<GnnGraphType>(argument.getType()))
+        passOn(argument);
+    size_t graphs = argAttrs.size();
+    for (BlockArgument argument : both.getArguments().drop_front(numArgs))
+      passOn(argument);
+
+    SmallVector<Value> gradients;
+    for (Value gradient : yield->getOperands().drop_front(numResults))
+      gradients.push_back(inBackward(gradient));
+    func::ReturnOp::create(builder, yield->getLoc(), gradients);
+    moveResiduals(graphs, argAttrs);
+
+    backward.setType(FunctionType::get(both.getContext(), body->getArgumentTypes(), ValueRange(gradients).getTypes()));
+    copyEntry(backward);
+    backward.setAllArgAttrs(argAttrs);
+    for (unsigned k = 0; k < gradients.size(); ++k)
+      backward.setResultAttrs(k, both.getResultAttrDict(numResults + k));
+    return backward;
+  }
+
+  /// Residuals were added as arguments when they were met, behind the cotangents; they belong before them.
+  void moveResiduals(size_t place, SmallVectorImpl<DictionaryAttr> &argAttrs) {
+    size_t behind = body->getNumArguments() - residuals.size();
+    for (size_t k = 0; k < residuals.size(); ++k) {
+      Value old = body->getArgument(behind + 2 * k);
+      Value argument = body->insertArgument(place + k, old.getType(), old.getLoc());
+      body->getArgument(behind + 2 * k + 1).replaceAllUsesWith(argument);
+      argAttrs.insert(argAttrs.begin() + place + k, residualAttr(k));
+    }
+    body->eraseArguments(behind + residuals.size(), residuals.size());
+  }
+
+  /// f's arguments -> f's results, the residuals.
+  func::FuncOp makeForward() {
+    OpBuilder atEnd(both.getContext());
+    IRMapping copied;
+    SmallVector<Type> types(both.getArgumentTypes().take_front(numArgs));
+    SmallVector<Value> results(yield->operand_begin(), yield->operand_begin() + numResults);
+    results.append(residuals);
+    auto forward = func::FuncOp::create(atEnd, both.getLoc(), of + "_fwd",
+                                        FunctionType::get(both.getContext(), types, ValueRange(results).getTypes()));
+    Block *block = forward.addEntryBlock();
+    atEnd.setInsertionPointToStart(block);
+    for (unsigned k = 0; k < numArgs; ++k)
+      copied.map(both.getArgument(k), block->getArgument(k));
+    for (Operation &op : both.getBody().front().without_terminator())
+      if (forwardOps.contains(&op))
+        atEnd.clone(op, copied);
+    for (Value &result : results)
+      result = copied.lookup(result);
+    func::ReturnOp::create(atEnd, yield->getLoc(), results);
+    copyEntry(forward);
+    for (unsigned k = 0; k < numArgs; ++k)
+      forward.setArgAttrs(k, both.getArgAttrDict(k));
+    for (unsigned k = 0; k < numResults; ++k)
+      forward.setResultAttrs(k, both.getResultAttrDict(k));
+    for (unsigned k = 0; k < residuals.size(); ++k)
+      forward.setResultAttrs(numResults + k, residualAttr(k));
+    forward->setAttr(attrs::vjp, pairAttr());
+    return forward;
+  }
+
+  /// {of, forward, backward, wrt}, for the manifest. A gradient's path is that of its argument and "_adj".
+  DictionaryAttr pairAttr() {
+    Builder b(both.getContext());
+    SmallVector<Attribute> wrt;
+    for (unsigned k = numResults; k < both.getNumResults(); ++k)
+      if (auto path = both.getResultAttrOfType<StringAttr>(k, attrs::path)) {
+        StringRef name = path.getValue();
+        name.consume_back("_adj");
+        wrt.push_back(b.getStringAttr(name));
+      }
+    return b.getDictionaryAttr(
+        {b.getNamedAttr("of", b.getStringAttr(of)), b.getNamedAttr("forward", b.getStringAttr(of + "_fwd")),
+         b.getNamedAttr("backward", b.getStringAttr(of + "_bwd")), b.getNamedAttr("wrt", b.getArrayAttr(wrt))});
+  }
+
+  DictionaryAttr residualAttr(size_t k) {
+    Builder b(both.getContext());
+    return b.getDictionaryAttr(b.getNamedAttr(attrs::residual, b.getI64IntegerAttr(k)));
+  }
+
+  /// Both are entry points like the function that they come from.
+  void copyEntry(func::FuncOp function) {
+    for (NamedAttribute attr : both->getDiscardableAttrs())
+      if (attr.getName() != attrs::exportVjp)
+        function->setAttr(attr.getName(), attr.getValue());
+  }
+
+  func::FuncOp both;
+  unsigned numArgs, numResults;
+  std::string of;
+  Operation *yield;
+  DenseSet<Operation *> forwardOps;
+  DenseMap<Value, bool> recomputed;
+  SmallVector<Value> residuals;
+  // The backward function while it is made.
+  OpBuilder builder{both.getContext()};
+  Block *body = nullptr;
+  IRMapping map;
+};
+
+struct SplitVjpPass : gnnc::gnn::impl::SplitVjpBase<SplitVjpPass> {
+  void runOnOperation() override {
+    for (auto function : llvm::make_early_inc_range(getOperation().getOps<func::FuncOp>())) {
+      auto marks = function->getAttrOfType<DictionaryAttr>(attrs::exportVjp);
+      if (marks)
+        Splitter(function, marks).run();
+    }
+  }
+};
+
+} // namespace
