@@ -209,7 +209,7 @@ class Boundary(harness.TestCase):
 
     def test_csr_falls(self):
         indptr = np.array([0, 3, 2, 5, 5, 5, 5], np.int64)
-        self.assert_refused("argument", r"indptr", lambda: self.context.graph_from_csr(NODES, indptr, SRC))
+        self.assert_refused("index", r"indptr", lambda: self.context.graph_from_csr(NODES, indptr, SRC))
 
     # ---- Model files ----
 
