@@ -43,19 +43,22 @@ OutputFile::~OutputFile() {
   sys::DontRemoveFileOnSignal(temporary);
 }
 
-Error OutputFile::write(function_ref<void(raw_ostream &)> writer) {
+/// Writes to the file `actual`, called `path` in messages.
+static Error writeTo(StringRef actual, StringRef path, function_ref<void(raw_ostream &)> writer) {
   std::error_code failed;
-  raw_fd_ostream out(temporary, failed);
+  raw_fd_ostream out(actual, failed);
   if (failed)
-    return fail(failed);
+    return cannotWrite(path, failed);
   writer(out);
   out.close();
   if (std::error_code failedLater = out.error()) {
     out.clear_error();
-    return fail(failedLater);
+    return cannotWrite(path, failedLater);
   }
   return Error::success();
 }
+
+Error OutputFile::write(function_ref<void(raw_ostream &)> writer) { return writeTo(temporary, target, writer); }
 
 Error OutputFile::keep(bool executable) {
   // Temporary files are private; a result has the mode that the user's mask leaves to new files.
@@ -79,6 +82,9 @@ Error gnnc::writeOutput(StringRef path, function_ref<void(raw_ostream &)> writer
     }
     return Error::success();
   }
+  // /dev/null, a pipe: there is nothing to keep whole.
+  if (sys::fs::exists(path) && !sys::fs::is_regular_file(path) && !sys::fs::is_directory(path))
+    return writeTo(path, path, writer);
   Expected<OutputFile> file = OutputFile::create(path);
   if (!file)
     return file.takeError();

@@ -1,7 +1,7 @@
 // Prints a syntax tree: declarations and statements one a line, indented by their nesting, expressions with all their
 // parentheses, so that precedence can be seen. What is printed is legal source again.
 #include "gnnc/Frontend/AST.h"
-#include "llvm/ADT/StringExtras.h"
+#include "llvm/ADT/STLExtras.h"
 
 using namespace gnnc;
 using namespace gnnc::ast;
@@ -78,6 +78,7 @@ private:
   void exprs(ArrayRef<Expr *> items) {
     commas(items, [&](const Expr *e) { expr(e); });
   }
+  void string(StringRef value);
   void expr(const Expr *e);
   void type(const TypeExpr *t);
   void pattern(const Pattern *p);
@@ -96,6 +97,19 @@ private:
 };
 } // namespace
 
+void Printer::string(StringRef value) {
+  out << '"';
+  for (char c : value) {
+    if (c == '\n')
+      out << "\\n";
+    else if (c == '\t')
+      out << "\\t";
+    else
+      out << (c == '"' || c == '\\' ? "\\" : "") << c;
+  }
+  out << '"';
+}
+
 void Printer::expr(const Expr *e) {
   switch (e->kind) {
   case ExprKind::intLit:
@@ -105,9 +119,7 @@ void Printer::expr(const Expr *e) {
     out << cast<FloatLit>(e)->text;
     return;
   case ExprKind::stringLit:
-    out << '"';
-    printEscapedString(cast<StringLit>(e)->value, out);
-    out << '"';
+    string(cast<StringLit>(e)->value);
     return;
   case ExprKind::boolLit:
     out << (cast<BoolLit>(e)->value ? "true" : "false");

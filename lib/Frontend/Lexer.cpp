@@ -100,6 +100,11 @@ private:
     encodingReported = true;
   }
 
+  /// Whether a name or a closing bracket stands directly before: then `.1` is no number.
+  bool afterOperand() const {
+    return at > 0 && (isNamePart(text[at - 1]) || text[at - 1] == ')' || text[at - 1] == ']');
+  }
+
   void skipBlanksAndComments();
   void skipComment();
   void lexToken();
@@ -179,7 +184,7 @@ void Lexer::lexToken() {
   char c = text[at];
   if (isNameStart(c))
     return lexName();
-  if (isDigit(c) || (c == '.' && isDigit(peek(1))))
+  if (isDigit(c) || (c == '.' && isDigit(peek(1)) && !afterOperand()))
     return lexNumber();
   if (c == '"')
     return lexString();

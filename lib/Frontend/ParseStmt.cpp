@@ -52,6 +52,7 @@ Block *Parser::parseBlock(bool tailAllowed, const Twine &where) {
 
 bool Parser::parseStatement(SmallVectorImpl<Stmt *> &stmts, Expr **tail) {
   wildcards.clear();
+  statementBegin = at;
   auto add = [&](Stmt *stmt) {
     if (stmt)
       stmts.push_back(stmt);
@@ -313,6 +314,8 @@ bool Parser::parseAssignmentOrExpr(SmallVectorImpl<Stmt *> &stmts, Expr **tail) 
     return true;
   }
   SourceRange opRange = here();
+  if (isa<CallExpr>(e) && *op == AssignOp::set && splitBeforeParenthesis("an expression"))
+    return true;
   if (!checkTarget(e, *op != AssignOp::set))
     return false;
   size_t targetWildcards = wildcards.size();
@@ -342,14 +345,7 @@ bool Parser::checkTarget(const Expr *target, bool compound) {
   if (isa<NameExpr>(e))
     return true;
   Diagnostic &error = this->error(Diag::badAssignmentTarget, target->range, "this can't be assigned to");
-  // `f(x) <newline> (a, b) = g();`: without its ';' the first line goes on as a call.
-  const auto *call = dyn_cast<CallExpr>(e);
-  auto beginsArguments = [&](const Token &token) {
-    return token.kind == Tok::lParen && token.startsLine && token.begin >= call->callee->range.end;
-  };
-  if (call && any_of(ArrayRef(list.tokens).slice(0, at), beginsArguments))
-    error.note("is there a ';' missing at the end of the line before?");
-  else if (isa<TupleExpr>(target))
+  if (isa<TupleExpr>(target))
     error.note("write out what is to be done with each element");
   else
     error.note("assign to a variable, a field of one, or a part of one: v[i] = e");

@@ -45,6 +45,8 @@ bool Parser::expectSemicolon(const Twine &what) {
   if (consume(Tok::semicolon))
     return true;
   SourceRange end = {file, previousRange().end, previousRange().end};
+  if (is(Tok::equal) && splitBeforeParenthesis(what))
+    return true;
   bool onlyMissing = current().startsLine || is(Tok::rBrace) || is(Tok::eof) || atStatementKeyword();
   if (!onlyMissing) {
     expected(Diag::expectedToken, "';' after " + what);
@@ -52,6 +54,24 @@ bool Parser::expectSemicolon(const Twine &what) {
   }
   error(Diag::expectedToken, end, "expected ';' after " + what);
   return true;
+}
+
+bool Parser::splitBeforeParenthesis(const Twine &what) {
+  unsigned nested = 0;
+  for (size_t i = at; i-- > statementBegin + 1;) {
+    const Token &token = list.tokens[i];
+    if (token.kind == Tok::rParen) {
+      ++nested;
+    } else if (token.kind == Tok::lParen && --nested == 0) {
+      if (!token.startsLine)
+        return false;
+      at = i;
+      SourceRange end = {file, previousRange().end, previousRange().end};
+      error(Diag::expectedToken, end, "expected ';' after " + what);
+      return true;
+    }
+  }
+  return false;
 }
 
 bool Parser::expectName(Name &name, const Twine &what) {
@@ -122,8 +142,14 @@ void Parser::skipToStatementEnd() {
   }
 }
 
-bool Parser::skipInList(Tok closing) {
-  unsigned nested = 0;
+bool Parser::skipInList(Tok closing, size_t itemBegin) {
+  // Where the error is, brackets of the item may be open.
+  int nested = 0;
+  for (size_t i = itemBegin; i < at; ++i) {
+    Tok kind = list.tokens[i].kind;
+    nested += kind == Tok::lParen || kind == Tok::lSquare || kind == Tok::lBrace;
+    nested -= kind == Tok::rParen || kind == Tok::rSquare || kind == Tok::rBrace;
+  }
   for (; !is(Tok::eof) && !atDeclaration() && !is(Tok::semicolon); advance()) {
     switch (current().kind) {
     case Tok::lParen:
@@ -134,16 +160,16 @@ bool Parser::skipInList(Tok closing) {
     case Tok::rParen:
     case Tok::rSquare:
     case Tok::rBrace:
-      if (nested == 0)
+      if (nested <= 0)
         return is(closing);
       --nested;
       break;
     case Tok::comma:
-      if (nested == 0)
+      if (nested <= 0)
         return true;
       break;
     default:
-      if (nested == 0 && atStatementKeyword())
+      if (nested <= 0 && atStatementKeyword())
         return false;
       break;
     }
@@ -163,12 +189,13 @@ void Parser::stop(SourceRange place) {
 bool Parser::parseList(SourceRange open, Tok closing, function_ref<bool()> item) {
   bool ok = true;
   while (!is(closing)) {
+    size_t itemBegin = at;
     if (is(Tok::eof) || !item()) {
       // After an error the rest is read for its errors, where it can be told where that is.
       if (is(Tok::eof) && ok)
         return expectClosing(closing, open);
       ok = false;
-      if (!skipInList(closing))
+      if (!skipInList(closing, itemBegin))
         return false;
     }
     if (is(closing))
@@ -177,7 +204,7 @@ bool Parser::parseList(SourceRange open, Tok closing, function_ref<bool()> item)
       if (ok)
         expectClosing(closing, open, "',' or ");
       ok = false;
-      if (!skipInList(closing))
+      if (!skipInList(closing, itemBegin))
         return false;
       consume(Tok::comma);
     }
@@ -216,9 +243,13 @@ void Parser::parseModule() {
       continue;
     }
     // To the next declaration: what lies between is read for nothing.
+    Tok first = list.tokens[before].kind;
+    bool isLine = first == Tok::kwImport || first == Tok::kwCustomVjp || first == Tok::kwCustomJvp;
     if (at == before)
       advance();
-    while (!is(Tok::eof) && !atDeclaration())
+    else if (isLine)
+      skipToStatementEnd();
+    while (!isLine && !is(Tok::eof) && !atDeclaration())
       advance();
   }
   module.decls = module.copy<Decl *>(decls);

@@ -58,12 +58,16 @@ private:
   bool expectClosing(Tok kind, SourceRange open, const llvm::Twine &orWhat = "");
   /// `;` after `what`. Where it is only missing, the parser goes on as if it stood there.
   bool expectSemicolon(const llvm::Twine &what);
+  /// `f(x) <newline> (a, b) = g();` was read as one call, and the '=' at hand shows that it was not meant: reports the
+  /// missing ';' and goes back to the parenthesis. False where no line begins so.
+  bool splitBeforeParenthesis(const llvm::Twine &what);
   bool expectName(ast::Name &name, const llvm::Twine &what);
   bool atDeclaration() const;
   bool atStatementKeyword() const;
   void skipToStatementEnd();
-  /// To a `,` or to the bracket `closing` that ends the list, both left unread. False where there is none.
-  bool skipInList(Tok closing);
+  /// From an error in the list item that began at token `itemBegin` to the `,` behind it or to the bracket `closing` that
+  /// ends the list, both left unread. False where there is none.
+  bool skipInList(Tok closing, size_t itemBegin);
 
   /// Counts nesting while something is parsed that may hold itself.
   class Nest {
@@ -175,6 +179,7 @@ private:
   ast::Module &module;
   TokenList list;
   size_t at = 0;
+  size_t statementBegin = 0; // token of the statement at hand
   unsigned depth = 0;
   unsigned tallest = 0;                     // height of the highest expression of the block at hand
   bool braceOpensBlock = false;             // see parseExpr

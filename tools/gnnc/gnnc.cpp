@@ -6,16 +6,36 @@
 #include "llvm/Support/Process.h"
 #include "llvm/Support/WithColor.h"
 #include <CLI/CLI.hpp>
-#include <map>
+#include <utility>
 
 using namespace gnnc;
 
 namespace {
-const std::map<std::string, Emit> emitNames = {
-    {"ast", Emit::ast},           {"gnn", Emit::gnn},    {"grad", Emit::grad},
-    {"kernels", Emit::kernels},   {"llvm", Emit::llvm},  {"header", Emit::header},
-    {"manifest", Emit::manifest}, {"obj", Emit::object}, {"so", Emit::sharedObject}};
-const std::map<std::string, RealType> realNames = {{"f32", RealType::f32}, {"f64", RealType::f64}};
+constexpr std::pair<const char *, Emit> emitNames[] = {
+    {"ast", Emit::ast},         {"gnn", Emit::gnn},           {"grad", Emit::grad},
+    {"kernels", Emit::kernels}, {"llvm", Emit::llvm},         {"obj", Emit::object},
+    {"header", Emit::header},   {"manifest", Emit::manifest}, {"so", Emit::sharedObject}};
+constexpr std::pair<const char *, RealType> realNames[] = {{"f32", RealType::f32}, {"f64", RealType::f64}};
+
+/// An option whose value is one of `names`.
+template <typename T, size_t n>
+CLI::Option *addChoice(CLI::App &command, const std::string &option, T &value,
+                       const std::pair<const char *, T> (&names)[n], const std::string &description) {
+  return command.add_option_function<std::string>(
+      option,
+      [option, &value, &names](const std::string &given) {
+        std::string known;
+        for (const auto &[name, meaning] : names) {
+          if (given == name) {
+            value = meaning;
+            return;
+          }
+          known += (known.empty() ? "" : ", ") + std::string(name);
+        }
+        throw CLI::ValidationError(option, "'" + given + "' is none of " + known);
+      },
+      description);
+}
 
 /// `name=64`. The message goes behind "-D: ".
 std::string parseSize(llvm::StringRef text, CompileOptions &options) {
@@ -51,10 +71,7 @@ void addCommonOptions(CLI::App &command, CompileOptions &options, std::string &c
   command.add_option("-I", options.importPaths, "Look for imported files in this folder, before the standard library")
       ->type_name("FOLDER")
       ->allow_extra_args(false);
-  command.add_option("--real", options.real, "What 'real' is: f32 (default) or f64")
-      ->type_name("TYPE")
-      ->transform(CLI::Transformer(realNames).description(""))
-      ->check(CLI::IsMember(realNames).description(""));
+  addChoice(command, "--real", options.real, realNames, "What 'real' is: f32 (default) or f64")->type_name("TYPE");
   command.add_option("--error-limit", options.errorLimit, "Show at most N errors (20); 0 shows all")->type_name("N");
   command.add_option("--color", colour, "Colour messages: auto (default), always, never")
       ->type_name("WHEN")
@@ -68,7 +85,8 @@ int main(int argc, char **argv) {
   std::string colour = "auto";
   std::vector<std::string> checkInputs;
 
-  CLI::App app("gnnc compiles graph neural networks, and their derivatives, to shared objects with a C interface.");
+  CLI::App app("gnnc compiles graph neural networks, and their derivatives, to shared objects with a C interface.",
+               "gnnc");
   app.set_version_flag("--version", "gnnc " GNNC_VERSION);
   app.require_subcommand(1);
   app.get_formatter()->column_width(28);
@@ -80,12 +98,9 @@ int main(int argc, char **argv) {
       ->type_name("TARGET")
       ->check(CLI::IsMember({"cpu"}).description(""));
   build.add_option("--cpu", options.cpu, "The processor: native (default), x86-64-v3 and the like")->type_name("NAME");
-  build
-      .add_option("--emit", options.emit,
-                  "Stop at a stage and write it: ast, gnn, grad, kernels, llvm, obj, header, manifest, so (default)")
-      ->type_name("STAGE")
-      ->transform(CLI::Transformer(emitNames).description(""))
-      ->check(CLI::IsMember(emitNames).description(""));
+  addChoice(build, "--emit", options.emit, emitNames,
+            "Stop at a stage and write it: ast, gnn, grad, kernels, llvm, obj, header, manifest, so (default)")
+      ->type_name("STAGE");
   std::vector<std::string> reports;
   build.add_option("--report", reports, "Explain a decision of the compiler on standard error: memory")
       ->type_name("TOPIC")
