@@ -26,24 +26,20 @@ struct TrainOptions : CommonOptions {
   int64_t logEvery = 0; // 0: a tenth of the epochs in a pipe, none on a terminal
 };
 
-struct InferOptions : CommonOptions {
+/// Options of the commands that call an entry point or a pair once.
+struct CallOptions : CommonOptions {
   std::string entry, checkpoint, output;
 };
 
-struct VjpOptions : CommonOptions {
-  std::string entry, checkpoint, output;
-};
-
-struct GradcheckOptions : CommonOptions {
-  std::string entry, checkpoint;
+struct GradcheckOptions : CallOptions {
   std::vector<double> steps;
   std::optional<double> tolerance;
   int64_t maxEntries = 256, directions = 8;
 };
 
 int train(const TrainOptions &options);
-int infer(const InferOptions &options);
-int vjp(const VjpOptions &options);
+int infer(const CallOptions &options);
+int vjp(const CallOptions &options);
 int gradcheck(const GradcheckOptions &options);
 
 } // namespace gnnrun

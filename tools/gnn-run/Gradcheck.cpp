@@ -1,10 +1,9 @@
 // gnn-run gradcheck: the gradients of a derivative pair against central differences, with a table and an exit status.
-#include "Checkpoint.h"
-#include "Commands.h"
 #include "Differences.h"
 #include "Files.h"
 #include "Progress.h"
 #include "Random.h"
+#include "Session.h"
 #include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
@@ -117,29 +116,19 @@ int gradcheck(const GradcheckOptions &options) {
   for (double step : options.steps)
     if (!(step > 0) || !std::isfinite(step))
       failUsage("--eps takes positive step sizes, as in 1e-3,1e-4,1e-5");
-  if (!options.json.empty() && options.json != "-")
-    checkWritable(options.json);
-  Runtime runtime(options.model, options.threads);
-  if (runtime.manifest().real != "f64" && !options.tolerance)
+  Session session(options);
+  const Manifest &manifest = session.runtime.manifest();
+  if (manifest.real != "f64" && !options.tolerance)
     fail("{} was built with --real {}: differences in f32 are too coarse for a tolerance of 1e-6. Build it with --real "
          "f64, "
          "or give a --tolerance, such as 1e-2, and --eps 1e-2",
-         options.model, runtime.manifest().real);
+         options.model, manifest.real);
   double tolerance = options.tolerance.value_or(1e-6);
-  Inputs inputs(options.inputs, runtime);
-  Checkpoint checkpoint;
-  BindOptions bind;
-  bind.verbose = options.inputs.verbose;
-  if (!options.checkpoint.empty()) {
-    checkpoint = Checkpoint::read(options.checkpoint);
-    bind.state = &checkpoint.tensors;
-    bind.stateName = options.checkpoint;
-  }
   uint64_t seed = options.inputs.seed;
-  bind.make = [&](const Arg &arg, const std::vector<int64_t> &shape, const Sizes &sizes) {
-    return drawInput(inputs, seed, arg, shape, sizes);
+  session.bind.make = [&](const Arg &arg, const std::vector<int64_t> &shape, const Sizes &sizes) {
+    return drawInput(session.inputs, seed, arg, shape, sizes);
   };
-  Pair pair(runtime, inputs, options.entry, bind, bind.make);
+  Pair pair(session.runtime, session.inputs, options.entry, session.bind, session.bind.make);
 
   DifferenceOptions differenceOptions{options.steps, options.maxEntries, options.directions, seed};
   if (differenceOptions.steps.empty())

@@ -1,11 +1,7 @@
 // gnn-run infer and gnn-run vjp: call an entry point (or a derivative pair) once and write what comes out by path.
-#include "Binding.h"
-#include "Checkpoint.h"
-#include "Commands.h"
 #include "Files.h"
 #include "Pair.h"
-#include "Progress.h"
-#include "Random.h"
+#include "Session.h"
 #include <nlohmann/json.hpp>
 
 namespace gnnrun {
@@ -24,10 +20,10 @@ void collect(const BoundCall &call, Outputs &outputs) {
       outputs[arg.path] = call.argument(arg.path).get();
 }
 
-void deliver(const CommonOptions &options, const std::string &entry, const std::string &file, const Outputs &outputs) {
-  if (!file.empty())
-    writeSafetensors(file, outputs, {{"format", "gnn-run results"}, {"entry", entry}});
-  Json json{{"model", options.model}, {"entry", entry}, {"results", Json::object()}};
+void deliver(const CallOptions &options, const Outputs &outputs) {
+  if (!options.output.empty())
+    writeSafetensors(options.output, outputs, {{"format", "gnn-run results"}, {"entry", options.entry}});
+  Json json{{"model", options.model}, {"entry", options.entry}, {"results", Json::object()}};
   for (auto &[path, tensor] : outputs) {
     Json item{{"dtype", dtypeName(tensor->dtype())}, {"shape", tensor->shape()}};
     std::string value;
@@ -46,68 +42,27 @@ void deliver(const CommonOptions &options, const std::string &entry, const std::
     writeFile(options.json, json.dump(2) + "\n");
 }
 
-void checkOutputs(const CommonOptions &options, const std::string &output) {
-  if (!output.empty())
-    checkWritable(output);
-  if (!options.json.empty() && options.json != "-")
-    checkWritable(options.json);
-}
-
 } // namespace
 
-int infer(const InferOptions &options) {
-  checkOutputs(options, options.output);
-  Runtime runtime(options.model, options.threads);
-  const Entry &entry = runtime.manifest().entry(options.entry);
-  Inputs inputs(options.inputs, runtime);
-  inputs.checkNames({&entry});
-  Checkpoint checkpoint;
-  BindOptions bind;
-  bind.verbose = options.inputs.verbose;
-  if (!options.checkpoint.empty()) {
-    checkpoint = Checkpoint::read(options.checkpoint);
-    bind.state = &checkpoint.tensors;
-    bind.stateName = options.checkpoint;
-  }
-  bind.make = [&](const Arg &arg, const std::vector<int64_t> &, const Sizes &) -> std::optional<Tensor> {
-    if (arg.element != Element::Key)
-      return std::nullopt;
-    Tensor value(DType::I64, {});
-    value.setInteger(0, static_cast<int64_t>(key(options.inputs.seed)));
-    return value;
-  };
-  BoundCall call(runtime, inputs, entry, bind);
+int infer(const CallOptions &options) {
+  Session session(options);
+  const Entry &entry = session.runtime.manifest().entry(options.entry);
+  session.inputs.checkNames({&entry});
+  BoundCall call(session.runtime, session.inputs, entry, session.bind);
   call.run();
   Outputs outputs;
   collect(call, outputs);
-  deliver(options, entry.name, options.output, outputs);
+  deliver(options, outputs);
   return 0;
 }
 
-int vjp(const VjpOptions &options) {
-  checkOutputs(options, options.output);
-  Runtime runtime(options.model, options.threads);
-  Inputs inputs(options.inputs, runtime);
-  Checkpoint checkpoint;
-  BindOptions bind;
-  bind.verbose = options.inputs.verbose;
-  if (!options.checkpoint.empty()) {
-    checkpoint = Checkpoint::read(options.checkpoint);
-    bind.state = &checkpoint.tensors;
-    bind.stateName = options.checkpoint;
-  }
-  bind.make = [&](const Arg &arg, const std::vector<int64_t> &, const Sizes &) -> std::optional<Tensor> {
-    if (arg.element != Element::Key)
-      return std::nullopt;
-    Tensor value(DType::I64, {});
-    value.setInteger(0, static_cast<int64_t>(key(options.inputs.seed)));
-    return value;
-  };
-  Pair pair(runtime, inputs, options.entry, bind, nullptr);
+int vjp(const CallOptions &options) {
+  Session session(options);
+  Pair pair(session.runtime, session.inputs, options.entry, session.bind, nullptr);
   Outputs outputs;
   collect(pair.forward(), outputs);
   collect(pair.backward(), outputs);
-  deliver(options, options.entry, options.output, outputs);
+  deliver(options, outputs);
   return 0;
 }
 

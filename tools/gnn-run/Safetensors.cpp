@@ -218,8 +218,10 @@ void writeSafetensors(const std::string &path, const std::map<std::string, const
                       const Metadata &metadata) {
   // Larger elements first, so that every tensor is aligned to its element size.
   std::vector<std::pair<std::string, const Tensor *>> order(tensors.begin(), tensors.end());
-  std::stable_sort(order.begin(), order.end(),
-                   [](auto &a, auto &b) { return itemSize(a.second->dtype()) > itemSize(b.second->dtype()); });
+  std::sort(order.begin(), order.end(), [](auto &a, auto &b) {
+    return std::pair(-static_cast<int64_t>(itemSize(a.second->dtype())), a.first) <
+           std::pair(-static_cast<int64_t>(itemSize(b.second->dtype())), b.first);
+  });
   Json header = Json::object();
   if (!metadata.empty())
     header["__metadata__"] = metadata;

@@ -74,11 +74,14 @@ void addTrain(CLI::App &app, TrainOptions &options) {
       ->check(CLI::Range(int64_t(1), int64_t(1) << 40));
 }
 
-template <typename Options> CLI::App *addCall(CLI::App &app, const char *name, const char *help, Options &options) {
+CLI::App *addCall(CLI::App &app, const char *name, const char *help, CallOptions &options) {
   CLI::App *command = app.add_subcommand(name, help);
   addCommon(*command, options);
-  command->add_option("--entry", options.entry, "Entry point")->required()->type_name("ENTRY");
-  command->add_option("--checkpoint", options.checkpoint, "Parameters by path (safetensors)")->type_name("FILE");
+  command->add_option("--entry,--vjp", options.entry, "Entry point, or function with an `export vjp`")
+      ->required()
+      ->type_name("NAME");
+  command->add_option("--checkpoint,--params", options.checkpoint, "Parameters by path (safetensors)")
+      ->type_name("FILE");
   command->add_option("--seed", options.inputs.seed, "Seed of keys and of what is drawn at random")
       ->capture_default_str()
       ->type_name("N");
@@ -123,9 +126,9 @@ int run(int argc, char **argv) {
                        failed->get_parent() ? "gnn-run " + failed->get_name() : failed->get_name());
   });
   TrainOptions trainOptions;
-  InferOptions inferOptions;
+  CallOptions inferOptions;
   GradcheckOptions gradcheckOptions;
-  VjpOptions vjpOptions;
+  CallOptions vjpOptions;
   addTrain(app, trainOptions);
   addCall(app, "infer", "Call an entry point once and write its results", inferOptions)
       ->add_option("-o,--output", inferOptions.output, "Where to write the results (safetensors)")
