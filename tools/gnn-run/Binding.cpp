@@ -68,6 +68,12 @@ void BoundCall::takeGiven(Inputs &inputs, const BindOptions &options) {
     failMissing(inputs, options, missing);
 }
 
+bool BoundCall::canBeMade(const Arg &arg, const Inputs &inputs, const BindOptions &options) const {
+  using Makes = BindOptions::Makes;
+  return inputs.isSet(arg) || arg.defaultReal || arg.defaultInteger || options.makes == Makes::Everything ||
+         (arg.init && options.makes == Makes::Parameters);
+}
+
 /// Everything that could bind a size has; makes the values that nothing gave and checks all shapes.
 void BoundCall::makeRest(Inputs &inputs, const BindOptions &options) {
   std::set<std::string> unbound;
@@ -84,8 +90,11 @@ void BoundCall::makeRest(Inputs &inputs, const BindOptions &options) {
       continue;
     }
     std::optional<std::vector<int64_t>> shape = knownSizes.evaluate(arg.dims, &unbound);
-    if (!shape)
+    if (!shape) {
+      if (!slots[i].tensor && !canBeMade(arg, inputs, options))
+        missing.push_back(&arg);
       continue;
+    }
     if (slots[i].tensor) {
       knownSizes.unify(arg.dims, slots[i].tensor->shape(), arg.path);
       continue;

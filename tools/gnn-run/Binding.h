@@ -20,6 +20,8 @@ struct BindOptions {
   /// Whether an inout argument with an initialiser may take its value from the data files.
   bool parametersFromData = true;
   Maker make;
+  /// What `make` can make, which decides what is reported: a value that is missing, or a size.
+  enum class Makes { Keys, Parameters, Everything } makes = Makes::Keys;
   bool verbose = false;
 };
 
@@ -42,6 +44,7 @@ private:
     TensorPtr tensor; // tensors, scalars and sizes
   };
 
+  bool canBeMade(const Arg &arg, const Inputs &inputs, const BindOptions &options) const;
   void takeGiven(Inputs &inputs, const BindOptions &options);
   void makeRest(Inputs &inputs, const BindOptions &options);
   void failUnbound(const Inputs &inputs, const std::set<std::string> &sets) const;

@@ -125,6 +125,7 @@ int gradcheck(const GradcheckOptions &options) {
          options.model, manifest.real);
   double tolerance = options.tolerance.value_or(1e-6);
   uint64_t seed = options.inputs.seed;
+  session.bind.makes = BindOptions::Makes::Everything;
   session.bind.make = [&](const Arg &arg, const std::vector<int64_t> &shape, const Sizes &sizes) {
     return drawInput(session.inputs, seed, arg, shape, sizes);
   };

@@ -28,27 +28,27 @@ std::vector<int64_t> parseShape(const std::string &text, const std::string &orig
 
 /// Adds the entries of a CSR matrix to a dense one.
 template <typename Real>
-void densify(const Tensor &indptr, const Tensor &indices, const Tensor &values, int64_t columns, Tensor &dense,
-             const std::string &origin) {
-  int64_t rows = dense.shape()[0], entries = values.count();
+void densify(const Found &pointers, const Found &columnsOf, const Tensor &values, Tensor &dense) {
+  const Tensor &indptr = *pointers.tensor, &indices = *columnsOf.tensor;
+  int64_t rows = dense.shape()[0], columns = dense.shape()[1], entries = values.count();
   int64_t before = indptr.integer(0);
   if (before != 0)
-    fail("{}.indptr begins with {}; row pointers begin with 0", origin, before);
+    fail("{} begins with {}; row pointers begin with 0", pointers.origin, before);
   for (int64_t r = 0; r < rows; ++r) {
     int64_t end = indptr.integer(r + 1);
     if (end < before || end > entries)
-      fail("{}.indptr: entry {} is {}; row pointers rise from 0 to the number of values, {}", origin, r + 1, end,
+      fail("{}: entry {} is {}; row pointers rise from 0 to the number of values, {}", pointers.origin, r + 1, end,
            entries);
     for (int64_t k = before; k < end; ++k) {
       int64_t column = indices.integer(k);
       if (column < 0 || column >= columns)
-        fail("{}.indices: entry {} is {}, but there are {} columns", origin, k, column, columns);
+        fail("{}: entry {} is {}, but there are {} columns", columnsOf.origin, k, column, columns);
       dense.data<Real>()[r * columns + column] += static_cast<Real>(values.real(k));
     }
     before = end;
   }
   if (before != entries)
-    fail("{}.indptr ends with {}, but there are {} values", origin, before, entries);
+    fail("{} ends with {}, but there are {} values", pointers.origin, before, entries);
 }
 
 const char *expectedTypes(Element element) {
@@ -212,9 +212,9 @@ std::optional<Found> Inputs::sparse(const Arg &arg) const {
     fail("{} has {} entries, but {} rows need {}", indptr->origin, indptr->tensor->count(), shape[0], shape[0] + 1);
   auto dense = std::make_shared<Tensor>(storageOf(arg.element), shape);
   if (arg.element == Element::F32)
-    densify<float>(*indptr->tensor, *indices->tensor, *data->tensor, shape[1], *dense, name);
+    densify<float>(*indptr, *indices, *data->tensor, *dense);
   else
-    densify<double>(*indptr->tensor, *indices->tensor, *data->tensor, shape[1], *dense, name);
+    densify<double>(*indptr, *indices, *data->tensor, *dense);
   return Found{dense, fmt::format("{}{}", name, data->origin.substr(data->origin.find(" in ")))};
 }
 

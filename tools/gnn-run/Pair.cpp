@@ -23,6 +23,7 @@ Pair::Pair(Runtime &runtime, Inputs &inputs, const std::string &of, const BindOp
   bind.stateName = names.forward;
   bind.sizes = &forwardCall->sizes();
   bind.verbose = forwardOptions.verbose;
+  bind.makes = makeCotangent ? forwardOptions.makes : BindOptions::Makes::Keys;
   bind.make = makeCotangent;
   backwardCall.emplace(runtime, inputs, backwardEntry, bind);
   backwardCall->run();
