@@ -1,0 +1,36 @@
+// Running a derivative pair; see Pair.h.
+#include "Pair.h"
+
+namespace gnnrun {
+
+Pair::Pair(Runtime &runtime, Inputs &inputs, const std::string &of, const BindOptions &forwardOptions,
+           const Maker &makeCotangent) {
+  const VjpPair &names = runtime.manifest().vjp(of);
+  const Entry &forwardEntry = runtime.manifest().entry(names.forward);
+  const Entry &backwardEntry = runtime.manifest().entry(names.backward);
+  inputs.checkNames({&forwardEntry, &backwardEntry});
+  forwardCall.emplace(runtime, inputs, forwardEntry, forwardOptions);
+  forwardCall->run();
+
+  for (const Arg &arg : forwardEntry.args)
+    if (TensorPtr value = forwardCall->argument(arg.path))
+      state[arg.path] = value;
+  for (size_t i = 0; i < forwardEntry.results.size(); ++i)
+    if (forwardEntry.results[i].element == Element::U8)
+      state[forwardEntry.results[i].path] = forwardCall->results()[i];
+  BindOptions bind;
+  bind.state = &state;
+  bind.stateName = names.forward;
+  bind.sizes = &forwardCall->sizes();
+  bind.verbose = forwardOptions.verbose;
+  bind.makes = makeCotangent ? forwardOptions.makes : BindOptions::Makes::Keys;
+  bind.make = makeCotangent;
+  backwardCall.emplace(runtime, inputs, backwardEntry, bind);
+  backwardCall->run();
+}
+
+TensorPtr Pair::cotangent(size_t i) const {
+  return backwardCall->argument(forwardCall->entry().results[i].path + "_adj");
+}
+
+} // namespace gnnrun

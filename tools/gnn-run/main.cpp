@@ -1,0 +1,170 @@
+// gnn-run: runs compiled models on files. The command line; each command is in a file of its own.
+#include "Commands.h"
+#include <CLI/CLI.hpp>
+#include <csignal>
+#include <new>
+
+using namespace gnnrun;
+
+namespace {
+
+void addCommon(CLI::App &command, CommonOptions &options) {
+  command.add_option("model", options.model, "Shared object made by gnnc build")->required()->type_name("LIB");
+  command.add_option("--data", options.inputs.data, "safetensors file with inputs, by path; may be repeated")
+      ->type_name("FILE")
+      ->allow_extra_args(false);
+  command.add_option("--rename", options.inputs.rename, "What the data calls an argument: train=train_mask,g=graph")
+      ->type_name("PATH=NAME")
+      ->allow_extra_args(false);
+  command.add_option("--set", options.inputs.set, "Value of a scalar: lr=0.005")
+      ->type_name("PATH=VALUE")
+      ->allow_extra_args(false);
+  command.add_option("--fill", options.inputs.fill, "A tensor with one value everywhere: w=1")
+      ->type_name("PATH=VALUE")
+      ->allow_extra_args(false);
+  command
+      .add_option("--size", options.inputs.size,
+                  "Size of a dimension: Hidden=16, or a name of the data's metadata: Out=classes")
+      ->type_name("NAME=SIZE")
+      ->allow_extra_args(false);
+  command
+      .add_option("--graph", options.inputs.graph,
+                  "Graph from a MatrixMarket file (.mtx) or lines `src dst [weight]`; weights are called g.weight")
+      ->type_name("PATH=FILE")
+      ->allow_extra_args(false);
+  command.add_option("--threads", options.threads, "Threads (default: as many as the machine offers)")
+      ->type_name("N")
+      ->check(CLI::Range(1, 4096));
+  command.add_option("--json", options.json, "Write the result as JSON; - for standard output")->type_name("FILE");
+  command.add_flag("--quiet", options.quiet, "Print no progress");
+  command.add_flag("--verbose", options.inputs.verbose, "Say what is converted");
+}
+
+void addTrain(CLI::App &app, TrainOptions &options) {
+  CLI::App *command =
+      app.add_subcommand("train", "Train: loop over an entry point whose inout arguments are the parameters");
+  addCommon(*command, options);
+  command->add_option("--step", options.step, "Entry point of a training step")->required()->type_name("ENTRY");
+  command->add_option("--eval", options.eval, "Entry point called after each step, for its scalars")
+      ->type_name("ENTRY");
+  command->add_option("--epochs", options.epochs, "Number of steps")
+      ->capture_default_str()
+      ->type_name("N")
+      ->check(CLI::Range(int64_t(1), int64_t(1) << 40));
+  command->add_option("--seed", options.seed, "Seed of initialisers and keys (default: 0, or the checkpoint's)")
+      ->type_name("N");
+  command->add_option("--seeds", options.seeds, "Several runs: 0..9 or 1,5,7")->type_name("LIST");
+  command->add_option("--stop", options.stop, "Scalar that chooses the epoch that is kept")->type_name("SCALAR");
+  command->add_option("--patience", options.patience, "Stop after so many epochs without improvement of --stop")
+      ->type_name("N")
+      ->check(CLI::Range(int64_t(1), int64_t(1) << 40));
+  command->add_option("--mode", options.mode, "Whether small or large values of --stop are good")
+      ->capture_default_str()
+      ->check(CLI::IsMember({"min", "max"}));
+  command->add_option("--report", options.report, "Scalars to report (default: all)")
+      ->type_name("SCALAR")
+      ->allow_extra_args(false);
+  command->add_option("--checkpoint", options.checkpoint, "Where to write the kept parameters (safetensors)")
+      ->type_name("FILE");
+  command->add_option("--resume", options.resume, "Checkpoint to go on from")->type_name("FILE");
+  command
+      ->add_option("--log-every", options.logEvery,
+                   "Log every k-th epoch (default: a tenth of them; none on a terminal)")
+      ->type_name("K")
+      ->check(CLI::Range(int64_t(1), int64_t(1) << 40));
+}
+
+CLI::App *addCall(CLI::App &app, const char *name, const char *help, CallOptions &options) {
+  CLI::App *command = app.add_subcommand(name, help);
+  addCommon(*command, options);
+  command->add_option("--entry,--vjp", options.entry, "Entry point, or function with an `export vjp`")
+      ->required()
+      ->type_name("NAME");
+  command->add_option("--checkpoint,--params", options.checkpoint, "Parameters by path (safetensors)")
+      ->type_name("FILE");
+  command->add_option("--seed", options.inputs.seed, "Seed of keys and of what is drawn at random")
+      ->capture_default_str()
+      ->type_name("N");
+  return command;
+}
+
+void addGradcheck(CLI::App &app, GradcheckOptions &options) {
+  CLI::App *command =
+      addCall(app, "gradcheck", "Compare the gradients of an `export vjp` pair with central differences", options);
+  command
+      ->add_option("--random", options.inputs.random,
+                   "Random graph for what the data lacks: nodes=20,edges=60,isolated,loops,duplicates,hub; "
+                   "`g:` in front for one graph only")
+      ->type_name("SPEC")
+      ->allow_extra_args(false);
+  command->add_option("--draw", options.inputs.draw, "Draw a missing input uniformly from an interval: w=0.5..1.5")
+      ->type_name("PATH=LO..HI")
+      ->allow_extra_args(false);
+  command
+      ->add_option("--eps", options.steps,
+                   "Step sizes; each tensor counts with its best (default: 1e-3,1e-4,1e-5,1e-6)")
+      ->type_name("LIST")
+      ->delimiter(',')
+      ->allow_extra_args(false);
+  command->add_option("--tolerance", options.tolerance, "Largest relative error (default: 1e-6)")->type_name("X");
+  command->add_option("--max-entries", options.maxEntries, "Tensors up to this size are compared in every entry")
+      ->capture_default_str()
+      ->type_name("N")
+      ->check(CLI::Range(int64_t(8), int64_t(1) << 40));
+  command->add_option("--directions", options.directions, "Random directions for larger tensors")
+      ->capture_default_str()
+      ->type_name("N")
+      ->check(CLI::Range(int64_t(1), int64_t(1) << 20));
+}
+
+int run(int argc, char **argv) {
+  CLI::App app("Runs models compiled by gnnc on files.", "gnn-run");
+  app.set_version_flag("--version", std::string("gnn-run ") + GNN_RUN_VERSION);
+  app.require_subcommand(1);
+  app.failure_message([](const CLI::App *failed, const CLI::Error &error) {
+    return fmt::format("gnn-run: error: {}\nRun `{} --help` for the options.\n", error.what(),
+                       failed->get_parent() ? "gnn-run " + failed->get_name() : failed->get_name());
+  });
+  TrainOptions trainOptions;
+  CallOptions inferOptions;
+  GradcheckOptions gradcheckOptions;
+  CallOptions vjpOptions;
+  addTrain(app, trainOptions);
+  addCall(app, "infer", "Call an entry point once and write its results", inferOptions)
+      ->add_option("-o,--output", inferOptions.output, "Where to write the results (safetensors)")
+      ->type_name("FILE");
+  addGradcheck(app, gradcheckOptions);
+  addCall(app, "vjp",
+          "Call an `export vjp` pair; cotangents are the data's <result>_adj, gradients come as <input>_adj",
+          vjpOptions)
+      ->add_option("-o,--output", vjpOptions.output, "Where to write results and gradients (safetensors)")
+      ->type_name("FILE");
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError &error) {
+    return app.exit(error) == 0 ? 0 : 2;
+  }
+  if (app.got_subcommand("train"))
+    return train(trainOptions);
+  if (app.got_subcommand("infer"))
+    return infer(inferOptions);
+  return app.got_subcommand("vjp") ? vjp(vjpOptions) : gradcheck(gradcheckOptions);
+}
+
+} // namespace
+
+int main(int argc, char **argv) {
+  // A file size limit shows as an error of write, which is reported, rather than by killing the process.
+  std::signal(SIGXFSZ, SIG_IGN);
+  try {
+    return run(argc, argv);
+  } catch (const UsageError &error) {
+    fmt::print(stderr, "gnn-run: error: {}\n", error.what());
+    return 2;
+  } catch (const std::bad_alloc &) {
+    fmt::print(stderr, "gnn-run: error: out of memory; the tensors of this model and data don't fit\n");
+  } catch (const std::exception &error) {
+    fmt::print(stderr, "gnn-run: error: {}\n", error.what());
+  }
+  return 1;
+}
