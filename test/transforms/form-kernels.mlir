@@ -1,4 +1,4 @@
-// RUN: gnnc-opt %s -gnn-form-kernels -split-input-file | FileCheck %s
+// RUN: gnnc-opt %s -gnn-form-kernels -split-input-file -mlir-print-local-scope | FileCheck %s
 
 // A message is gathered, weighted and summed: the gather and the broadcast are maps of the product's kernel, and the
 // sum is a kernel over the edges into each node.
