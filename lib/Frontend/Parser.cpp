@@ -143,6 +143,8 @@ void Parser::skipToStatementEnd() {
 }
 
 bool Parser::skipInList(Tok closing, size_t itemBegin) {
+  if (stopped)
+    return false;
   // Where the error is, brackets of the item may be open.
   int nested = 0;
   for (size_t i = itemBegin; i < at; ++i) {
@@ -190,10 +192,10 @@ bool Parser::parseList(SourceRange open, Tok closing, function_ref<bool()> item)
   bool ok = true;
   while (!is(closing)) {
     size_t itemBegin = at;
-    if (is(Tok::eof) || !item()) {
-      // After an error the rest is read for its errors, where it can be told where that is.
-      if (is(Tok::eof) && ok)
-        return expectClosing(closing, open);
+    if (is(Tok::eof))
+      return ok && expectClosing(closing, open);
+    if (!item()) {
+      // The rest is read for its errors, where it can be told where it begins.
       ok = false;
       if (!skipInList(closing, itemBegin))
         return false;
