@@ -266,6 +266,7 @@ class Model:
     def value_and_vjp(self, context, function, arguments, cotangents):
         """The results of a function of `export vjp`, and its gradients by path, for cotangents by result path."""
         pair = self.vjps[function]
+        sizes = self.sizes(self.entries[pair["forward"]], arguments)
         results = self.call(context, pair["forward"], arguments)
         residuals = results.pop("residuals")
         backward = {"residuals": residuals}
@@ -275,5 +276,7 @@ class Model:
                 backward[path] = arguments[path]
             elif path.endswith("_adj"):
                 backward[path] = cotangents[path.removesuffix("_adj")]
+            elif spec["kind"] == "size":
+                backward[path] = sizes[spec["set"]]
         gradients = self.call(context, pair["backward"], backward)
         return results, {path.removesuffix("_adj"): value for path, value in gradients.items()}
