@@ -1,7 +1,8 @@
 // Collects diagnostics, and shows them in the order of the source: message, source line, marker, notes.
 #include "gnnc/Frontend/Diagnostics.h"
 #include "llvm/ADT/STLExtras.h"
-#include "llvm/Support/Locale.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/ConvertUTF.h"
 #include "llvm/Support/Unicode.h"
 #include <tuple>
 
@@ -45,10 +46,31 @@ Diagnostic &DiagnosticEngine::report(Diag id, Severity severity, SourceRange ran
   return storage.back();
 }
 
-/// The width of text on a terminal; a byte that is no text counts as one column, and so does a tab (see showLine).
+/// Text as it is shown: bytes that are not UTF-8 become U+FFFD, what a terminal would act on a blank; tabs stay.
+static std::string printable(StringRef text) {
+  std::string shown;
+  while (!text.empty()) {
+    const auto *begin = reinterpret_cast<const UTF8 *>(text.data());
+    unsigned length = getNumBytesForUTF8(*begin);
+    if (length > text.size() || !isLegalUTF8Sequence(begin, begin + length)) {
+      shown += "\xEF\xBF\xBD";
+      length = 1;
+    } else if (length == 1) {
+      shown += isPrint(text[0]) || text[0] == '\t' ? text[0] : ' ';
+    } else {
+      shown += text.take_front(length);
+    }
+    text = text.drop_front(length);
+  }
+  return shown;
+}
+
+/// The width of printable text on a terminal, a tab counted as one column.
 static unsigned displayWidth(StringRef text) {
-  int width = sys::unicode::columnWidthUTF8(text);
-  return width >= 0 ? width : text.size();
+  unsigned width = 0;
+  for (StringRef run : split(text, '\t'))
+    width += std::max(0, sys::unicode::columnWidthUTF8(run)) + 1;
+  return width - 1;
 }
 
 /// The source line, and below it a marker that keeps the line's tabs, so that it stays aligned whatever a tab means.
@@ -75,22 +97,10 @@ static void showLine(const SourceManager &sources, SourceRange range, raw_ostrea
   }
   StringRef lead = cutFront ? "  ..." : "  ";
   out << lead;
-  for (char c : line) // what a terminal would act on is shown as a blank
-    out << (static_cast<unsigned char>(c) < 0x20 && c != '\t' ? ' ' : c);
-  out << '\n' << std::string(lead.size(), ' ');
-  StringRef rest = line.take_front(begin);
-  while (!rest.empty()) {
-    StringRef run = rest.take_until([](char c) { return c == '\t'; });
-    out << std::string(displayWidth(run), ' ');
-    rest = rest.drop_front(run.size());
-    if (rest.consume_front("\t"))
-      out << '\t';
-  }
-  unsigned width = 0;
-  if (end > begin) {
-    StringRef marked = line.slice(begin, end);
-    width = displayWidth(marked.rtrim());
-  }
+  out << printable(line) << '\n' << std::string(lead.size(), ' ');
+  std::string front = printable(line.take_front(begin));
+  interleave(split(front, '\t'), out, [&](StringRef run) { out << std::string(displayWidth(run), ' '); }, "\t");
+  unsigned width = displayWidth(printable(line.slice(begin, end).rtrim()));
   Paint paint(out, colour, raw_ostream::GREEN);
   out << '^' << std::string(width > 1 ? width - 1 : 0, '~');
 }
