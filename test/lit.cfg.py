@@ -25,6 +25,14 @@ config.substitutions += [
     ("%python", "/usr/bin/python3"),
 ]
 
+# A test of derivatives holds plain functions. Each is wrapped in a vjp of all its floating-point arguments, once or twice, and
+# the expanded program must give what differences give.
+agree = 'gnnc-opt %s {} -test-gnn-agree="pipeline=func.func(gnn-differentiate) tolerance={}" -o /dev/null'
+config.substitutions += [
+    ("%first_order", agree.format("-test-gnn-nest", "1e-9")),
+    ("%second_order", agree.format("-test-gnn-nest -test-gnn-nest", "1e-7")),
+]
+
 # Programs and data that may lie beside the checkout; tests that use them say `REQUIRES: shared`.
 shared = os.path.join(os.path.dirname(config.gnnc_source), "shared")
 if os.path.isdir(os.path.join(shared, "programs")):

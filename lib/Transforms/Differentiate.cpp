@@ -82,6 +82,10 @@ public:
       return note(value, reader);
     Value &marker = markers[value];
     if (!marker) {
+      // One that an inner derivative made will do.
+      for (Operation *user : value.getUsers())
+        if (isa<SavedOp>(user) && user->getBlock() == value.getParentBlock())
+          return note(marker = user->getResult(0), reader);
       OpBuilder builder(value.getContext());
       builder.setInsertionPointAfterValue(value);
       marker = SavedOp::create(builder, value.getLoc(), value);

@@ -2,6 +2,8 @@
 #include "gnnc/Dialect/UpstreamAdjoints.h"
 #include "gnnc/Transforms/Passes.h"
 
+#include "TestPasses.h"
+
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -17,6 +19,7 @@ int main(int argc, char **argv) {
                   mlir::vector::VectorDialect>();
   gnnc::gnn::registerUpstreamAdjoints(registry);
   gnnc::gnn::registerGnncTransformsPasses();
+  gnnc::test::registerTestPasses();
   mlir::registerTransformsPasses();
   return mlir::asMainReturnCode(mlir::MlirOptMain(argc, argv, "gnnc's pass driver", registry));
 }
