@@ -68,9 +68,9 @@ int main(int argc, char **argv) {
   tensor_on(&step, &steps, kDLInt, 64, 0, NULL);
   for (int k = 0; k < 2; ++k) {
     tensor_on(&loss, &losses[k], kDLFloat, 32, 0, NULL);
-    check(ctx,
-          train_step(ctx, g, &p[0].dl, &p[1].dl, &p[2].dl, &p[3].dl, &m[0].dl, &m[1].dl, &m[2].dl, &m[3].dl, &v[0].dl,
-                     &v[1].dl, &v[2].dl, &v[3].dl, &step.dl, &data[2].dl, &data[3].dl, &data[4].dl, 0.01f, &loss.dl));
+    check(ctx, train_step(ctx, g, &p[0].dl, &p[1].dl, &p[2].dl, &p[3].dl, &m[0].dl, &m[1].dl, &m[2].dl, &m[3].dl,
+                          &v[0].dl, &v[1].dl, &v[2].dl, &v[3].dl, &step.dl, &data[2].dl, &data[3].dl, &data[4].dl,
+                          train_step_lr_default, &loss.dl));
   }
   printf("a gradient step takes the loss from %.6f to %.6f\n", losses[0], losses[1]);
 
