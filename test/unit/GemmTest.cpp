@@ -45,15 +45,16 @@ template <typename T> void check(gnnrt_context *context, int64_t m, int64_t n, i
     for (bool transB : {false, true}) {
       std::vector<T> c = product(context, transA, transB, m, n, k, a, b);
       double tolerance = (std::is_same_v<T, float> ? 3e-6 : 1e-13) * std::sqrt(double(k) + 1);
-      // Every row, or of large products a few.
-      for (int64_t i = 0; i < m; i += 1 + m / 50)
-        for (int64_t j = 0; j < n; j += 1 + n / 50) {
-          double sum = 0;
-          for (int64_t p = 0; p < k; ++p)
-            sum += double(a[transA ? p * m + i : i * k + p]) * double(b[transB ? j * k + p : p * n + j]);
-          ASSERT_NEAR(c[i * n + j], sum, tolerance)
-              << m << " " << n << " " << k << " " << transA << transB << " at " << i << " " << j;
-        }
+      // All elements, or of large products some.
+      int64_t step = 1 + m * n * k / 1000000;
+      for (int64_t e = 0; e < m * n; e += step) {
+        int64_t i = e / n, j = e % n;
+        double sum = 0;
+        for (int64_t p = 0; p < k; ++p)
+          sum += double(a[transA ? p * m + i : i * k + p]) * double(b[transB ? j * k + p : p * n + j]);
+        ASSERT_NEAR(c[i * n + j], sum, tolerance)
+            << m << " " << n << " " << k << " " << transA << transB << " at " << i << " " << j;
+      }
     }
 }
 
