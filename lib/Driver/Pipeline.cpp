@@ -1,11 +1,20 @@
 // The order of passes from the elaborated program to row kernels.
 #include "gnnc/Driver/Pipeline.h"
+#include "gnnc/Dialect/UpstreamAdjoints.h"
 #include "gnnc/Transforms/Passes.h"
 
 #include "mlir/Transforms/Passes.h"
 
 using namespace mlir;
 using namespace gnnc::gnn;
+
+void gnnc::loadDialects(MLIRContext &context) {
+  DialectRegistry registry;
+  registry.insert<func::FuncDialect, arith::ArithDialect, math::MathDialect, GnnDialect>();
+  registerUpstreamAdjoints(registry);
+  context.appendDialectRegistry(registry);
+  context.loadAllAvailableDialects();
+}
 
 static void simplify(OpPassManager &pm) {
   pm.addPass(createCanonicalizerPass());

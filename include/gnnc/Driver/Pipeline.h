@@ -6,6 +6,9 @@
 
 namespace gnnc {
 
+/// Makes the dialects that programs use, and the derivative rules of upstream ops, known to a context.
+void loadDialects(mlir::MLIRContext &context);
+
 /// Differentiation, and the cleaning up after it: to the stage `grad`.
 void addDifferentiation(mlir::OpPassManager &pm);
 
