@@ -1,0 +1,574 @@
+// Operators and functions that act element by element, and the matrix product.
+#include "Elaborator.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringSwitch.h"
+#include <cmath>
+
+using namespace mlir;
+
+namespace gnnc::elab {
+
+//===----------------------------------------------------------------------===//
+// Operators
+//===----------------------------------------------------------------------===//
+
+Value Elaborator::unary(const ast::UnaryExpr *e) {
+  Value v = expr(e->operand);
+  if (v.isError())
+    return v;
+  if (e->op == ast::UnaryOp::neg)
+    return negate(v, e->range);
+  if (!v.type->isTensor() || v.type->elem != Elem::boolean) {
+    diags.error(Diag::badOperand, e->operand->range, "'not' takes a bool, found " + describe(v));
+    return errorValue();
+  }
+  mlir::Value yes = filled(loc(e->range), Elem::boolean, v.type->dims, 1);
+  return tensorValue(arith::XOrIOp::create(builder, loc(e->range), v.ir, yes), Elem::boolean, v.type->dims);
+}
+
+Value Elaborator::negate(const Value &v, SourceRange at) {
+  if (!v.type->isTensor() || !(isFloat(v.type->elem) || isRuntimeInt(v.type->elem) || isLiteral(v.type->elem))) {
+    if (v.type->kind == Type::structure || v.type->kind == Type::opaque)
+      diags.error(Diag::badOperand, at, "'-' takes a number or a tensor, found " + describe(v))
+          .note("map(|x| -x, ...) applies it to every leaf of a struct");
+    else
+      diags.error(Diag::badOperand, at, "'-' takes a number or a tensor of numbers, found " + describe(v));
+    return errorValue();
+  }
+  if (v.type->elem == Elem::integer)
+    return integerValue(v.size.scale(-1));
+  if (v.type->elem == Elem::number)
+    return numberValue(-v.constant);
+  Location l = loc(at);
+  if (isFloat(v.type->elem))
+    return tensorValue(arith::NegFOp::create(builder, l, v.ir), v.type->elem, v.type->dims);
+  mlir::Value zero = filled(l, v.type->elem, v.type->dims, 0);
+  return tensorValue(arith::SubIOp::create(builder, l, zero, v.ir), v.type->elem, v.type->dims);
+}
+
+Value Elaborator::binary(const ast::BinaryExpr *e) {
+  Value a = expr(e->lhs), b = expr(e->rhs);
+  if (a.isError() || b.isError())
+    return errorValue();
+  SourceRange x = e->lhs->range, y = e->rhs->range;
+  switch (e->op) {
+  case ast::BinaryOp::add:
+  case ast::BinaryOp::sub:
+  case ast::BinaryOp::mul:
+  case ast::BinaryOp::div:
+    return arithmetic(e->op, a, b, e->opRange, x, y);
+  case ast::BinaryOp::matmul:
+    return matmul(a, b, e->opRange, x, y);
+  case ast::BinaryOp::logicalAnd:
+  case ast::BinaryOp::logicalOr:
+    return logical(e->op, a, b, e->opRange, x, y);
+  default:
+    return comparison(e->op, a, b, e->opRange, x, y);
+  }
+}
+
+static std::optional<double> foldNumbers(ast::BinaryOp op, double a, double b) {
+  switch (op) {
+  case ast::BinaryOp::add:
+    return a + b;
+  case ast::BinaryOp::sub:
+    return a - b;
+  case ast::BinaryOp::mul:
+    return a * b;
+  case ast::BinaryOp::div:
+    return a / b;
+  default:
+    return std::nullopt;
+  }
+}
+
+Value Elaborator::arithmetic(ast::BinaryOp op, Value a, Value b, SourceRange at, SourceRange aRange,
+                             SourceRange bRange) {
+  std::string what = ("'" + ast::spelling(op) + "'").str();
+  auto numberOf = [](const Value &v) -> std::optional<double> {
+    if (!v.type->isTensor())
+      return std::nullopt;
+    if (v.type->elem == Elem::number)
+      return v.constant;
+    if (v.type->elem == Elem::integer)
+      if (std::optional<int64_t> n = v.size.getConstant())
+        return static_cast<double>(*n);
+    return std::nullopt;
+  };
+  bool integers =
+      a.type->isTensor() && b.type->isTensor() && a.type->elem == Elem::integer && b.type->elem == Elem::integer;
+  if (integers && op != ast::BinaryOp::div)
+    return integerValue(op == ast::BinaryOp::add   ? a.size.add(b.size)
+                        : op == ast::BinaryOp::sub ? a.size.sub(b.size)
+                                                   : a.size.mul(b.size));
+  std::optional<double> x = numberOf(a), y = numberOf(b);
+  if (x && y)
+    return numberValue(*foldNumbers(op, *x, *y));
+
+  for (auto [v, range] : {std::pair(&a, aRange), std::pair(&b, bRange)}) {
+    if (v->type->isTensor() && (isFloat(v->type->elem) || isRuntimeInt(v->type->elem) || isLiteral(v->type->elem)))
+      continue;
+    Diagnostic &error =
+        diags.error(Diag::badOperand, range, what + " takes numbers and tensors of numbers, found " + describe(*v));
+    if (v->type->isTensor() && v->type->elem == Elem::index)
+      error.note("an index array has no arithmetic; i32(...) makes plain integers of it");
+    else if (v->type->isTensor() && v->type->elem == Elem::boolean)
+      error.note("real(...) makes 1 and 0 of it");
+    else if (v->type->kind == Type::structure || v->type->kind == Type::opaque)
+      error.note("map(|a, b| a " + ast::spelling(op) + " b, ...) applies it to corresponding leaves of structs");
+    return errorValue();
+  }
+  Value operands[] = {a, b};
+  SourceRange ranges[] = {aRange, bRange};
+  if (!unifyElems(operands, ranges, at, what))
+    return errorValue();
+  Elem elem = operands[0].type->elem;
+  if (isRuntimeInt(elem) && op == ast::BinaryOp::div) {
+    diags.error(Diag::badOperand, at, "'/' divides real numbers, found " + describe(a) + " and " + describe(b))
+        .note("write real(...) to convert them");
+    return errorValue();
+  }
+  if (!jointShape(operands, ranges, at))
+    return errorValue();
+  Location l = loc(at);
+  mlir::Value p = operands[0].ir, q = operands[1].ir, r;
+  bool f = isFloat(elem);
+  if (op == ast::BinaryOp::add)
+    r = f ? arith::AddFOp::create(builder, l, p, q).getResult() : arith::AddIOp::create(builder, l, p, q).getResult();
+  else if (op == ast::BinaryOp::sub)
+    r = f ? arith::SubFOp::create(builder, l, p, q).getResult() : arith::SubIOp::create(builder, l, p, q).getResult();
+  else if (op == ast::BinaryOp::mul)
+    r = f ? arith::MulFOp::create(builder, l, p, q).getResult() : arith::MulIOp::create(builder, l, p, q).getResult();
+  else
+    r = arith::DivFOp::create(builder, l, p, q);
+  return tensorValue(r, elem, operands[0].type->dims);
+}
+
+mlir::Value Elaborator::compare(Location at, bool isFloat, StringRef op, mlir::Value a, mlir::Value b) {
+  if (isFloat) {
+    auto predicate = llvm::StringSwitch<arith::CmpFPredicate>(op)
+                         .Case("==", arith::CmpFPredicate::OEQ)
+                         .Case("!=", arith::CmpFPredicate::UNE)
+                         .Case("<", arith::CmpFPredicate::OLT)
+                         .Case("<=", arith::CmpFPredicate::OLE)
+                         .Case(">", arith::CmpFPredicate::OGT)
+                         .Default(arith::CmpFPredicate::OGE);
+    return arith::CmpFOp::create(builder, at, predicate, a, b);
+  }
+  auto predicate = llvm::StringSwitch<arith::CmpIPredicate>(op)
+                       .Case("==", arith::CmpIPredicate::eq)
+                       .Case("!=", arith::CmpIPredicate::ne)
+                       .Case("<", arith::CmpIPredicate::slt)
+                       .Case("<=", arith::CmpIPredicate::sle)
+                       .Case(">", arith::CmpIPredicate::sgt)
+                       .Default(arith::CmpIPredicate::sge);
+  return arith::CmpIOp::create(builder, at, predicate, a, b);
+}
+
+Value Elaborator::comparison(ast::BinaryOp op, Value a, Value b, SourceRange at, SourceRange aRange,
+                             SourceRange bRange) {
+  std::string what = ("'" + ast::spelling(op) + "'").str();
+  Value operands[] = {a, b};
+  SourceRange ranges[] = {aRange, bRange};
+  // An index compares with a plain integer too.
+  for (unsigned k : {0u, 1u}) {
+    Value &v = operands[k], &other = operands[1 - k];
+    if (v.type->isTensor() && v.type->elem == Elem::index && other.type->isTensor() &&
+        (other.type->elem == Elem::i32 || other.type->elem == Elem::integer))
+      v = tensorValue(v.ir, Elem::i32, v.type->dims);
+  }
+  if (!unifyElems(operands, ranges, at, what) || !jointShape(operands, ranges, at))
+    return errorValue();
+  Elem elem = operands[0].type->elem;
+  bool equality = op == ast::BinaryOp::eq || op == ast::BinaryOp::ne;
+  if (elem == Elem::key || ((elem == Elem::boolean || elem == Elem::index) && !equality)) {
+    diags.error(Diag::badOperand, at, what + " does not compare " + describe(a));
+    return errorValue();
+  }
+  return tensorValue(compare(loc(at), isFloat(elem), ast::spelling(op), operands[0].ir, operands[1].ir), Elem::boolean,
+                     operands[0].type->dims);
+}
+
+Value Elaborator::logical(ast::BinaryOp op, Value a, Value b, SourceRange at, SourceRange aRange, SourceRange bRange) {
+  Value operands[] = {a, b};
+  SourceRange ranges[] = {aRange, bRange};
+  for (auto [v, range] : llvm::zip(operands, ranges))
+    if (!v.type->isTensor() || v.type->elem != Elem::boolean) {
+      diags.error(Diag::badOperand, range, "'" + ast::spelling(op) + "' takes bools, found " + describe(v));
+      return errorValue();
+    }
+  if (!jointShape(operands, ranges, at))
+    return errorValue();
+  mlir::Value r = op == ast::BinaryOp::logicalAnd
+                      ? arith::AndIOp::create(builder, loc(at), operands[0].ir, operands[1].ir).getResult()
+                      : arith::OrIOp::create(builder, loc(at), operands[0].ir, operands[1].ir).getResult();
+  return tensorValue(r, Elem::boolean, operands[0].type->dims);
+}
+
+/// Contracts the last dimension of the left with the first of the right.
+Value Elaborator::matmul(Value a, Value b, SourceRange at, SourceRange aRange, SourceRange bRange) {
+  for (auto [v, range] : {std::pair(&a, aRange), std::pair(&b, bRange)})
+    if (!v->type->isTensor() || !isFloat(v->type->elem) || v->type->dims.empty()) {
+      diags.error(Diag::badOperand, range, "'@' takes real tensors with dimensions, found " + describe(*v));
+      return errorValue();
+    }
+  Dim last = a.type->dims.back(), first = b.type->dims.front();
+  if (a.type->elem != b.type->elem) {
+    diags.error(Diag::typeMismatch, at,
+                "'@' needs operands of one element type, found " + describe(a) + " and " + describe(b));
+    return errorValue();
+  }
+  if (last.kind == Dim::pack || first.kind == Dim::pack || last.extent != first.extent) {
+    Diagnostic &error = diags.error(Diag::broadcast, at,
+                                    "'@' contracts the last dimension of the left with the first of the right, found " +
+                                        str(a.type->dims) + " and " + str(b.type->dims));
+    if (b.type->dims.size() == 2 && b.type->dims[1] == last)
+      error.note("write transpose(...) around the right operand");
+    return errorValue();
+  }
+  Dims dims(a.type->dims.begin(), a.type->dims.end() - 1);
+  int64_t free = irPosition(a.type->dims, a.type->dims.size() - 1);
+  dims.append(b.type->dims.begin() + 1, b.type->dims.end());
+  SmallVector<int64_t> left, right, result;
+  int64_t rightRank = cast<RankedTensorType>(b.ir.getType()).getRank();
+  for (int64_t k = 0; k <= free; ++k)
+    left.push_back(k);
+  for (int64_t k = 0; k < rightRank; ++k)
+    right.push_back(free + k);
+  for (int64_t k = 0; k < free + rightRank; ++k)
+    if (k != free)
+      result.push_back(k);
+  mlir::Value r =
+      gnn::ContractOp::create(builder, loc(at), irTensor(a.type->elem, dims), a.ir, b.ir, left, right, result);
+  return tensorValue(r, a.type->elem, dims);
+}
+
+//===----------------------------------------------------------------------===//
+// Conversions
+//===----------------------------------------------------------------------===//
+
+Value Elaborator::convertElem(const Value &v, Elem to, Location at) {
+  Elem from = v.type->elem;
+  if (isLiteral(from))
+    return materialise(v, to, at);
+  RankedTensorType type = irTensor(to, v.type->dims);
+  mlir::Type source = irElem(from), target = irElem(to);
+  mlir::Value r = v.ir;
+  if (source == target) {
+    // The same bits under another name.
+  } else if (isa<FloatType>(source) && isa<FloatType>(target)) {
+    r = source.getIntOrFloatBitWidth() < target.getIntOrFloatBitWidth()
+            ? arith::ExtFOp::create(builder, at, type, v.ir).getResult()
+            : arith::TruncFOp::create(builder, at, type, v.ir).getResult();
+  } else if (isa<FloatType>(target)) {
+    r = from == Elem::boolean ? arith::UIToFPOp::create(builder, at, type, v.ir).getResult()
+                              : arith::SIToFPOp::create(builder, at, type, v.ir).getResult();
+  } else if (isa<FloatType>(source)) {
+    r = arith::FPToSIOp::create(builder, at, type, v.ir);
+  } else if (from == Elem::boolean) {
+    r = arith::ExtUIOp::create(builder, at, type, v.ir);
+  } else {
+    r = source.getIntOrFloatBitWidth() < target.getIntOrFloatBitWidth()
+            ? arith::ExtSIOp::create(builder, at, type, v.ir).getResult()
+            : arith::TruncIOp::create(builder, at, type, v.ir).getResult();
+  }
+  return tensorValue(r, to, v.type->dims);
+}
+
+Value Elaborator::castFunction(Call &call) {
+  if (!accept(call, 1, 1))
+    return errorValue();
+  Value v = arg(call.args[0]);
+  if (v.isError())
+    return v;
+  Elem to = llvm::StringSwitch<Elem>(call.callee)
+                .Case("f32", Elem::f32)
+                .Case("f64", Elem::f64)
+                .Case("i32", Elem::i32)
+                .Case("i64", Elem::i64)
+                .Default(Elem::real);
+  if (!v.type->isTensor() || v.type->elem == Elem::key) {
+    diags.error(Diag::badOperand, call.args[0].range,
+                "'" + call.callee + "' converts numbers and bools, found " + describe(v));
+    return errorValue();
+  }
+  if (v.type->elem == Elem::number && isRuntimeInt(to))
+    return integerValue(constantSize(static_cast<int64_t>(std::trunc(v.constant))));
+  return convertElem(v, to, loc(call.range));
+}
+
+//===----------------------------------------------------------------------===//
+// Functions
+//===----------------------------------------------------------------------===//
+
+std::optional<Value> Elaborator::floatArg(Call &call, CallArg &a) {
+  Value v = arg(a);
+  if (v.isError())
+    return std::nullopt;
+  if (v.type->isTensor() && isLiteral(v.type->elem))
+    v = materialise(v, Elem::real, loc(a.range));
+  if (!v.type->isTensor() || !isFloat(v.type->elem)) {
+    Diagnostic &error =
+        diags.error(Diag::badOperand, a.range, "'" + call.callee + "' takes a real tensor, found " + describe(v));
+    if (v.type->isTensor() && (isRuntimeInt(v.type->elem) || v.type->elem == Elem::boolean))
+      error.note("write real(...) to convert it");
+    else if (v.type->kind == Type::structure || v.type->kind == Type::opaque)
+      error.note("map(|x| " + call.callee + "(x), ...) applies it to every leaf of a struct");
+    return std::nullopt;
+  }
+  return v;
+}
+
+Value Elaborator::unaryFunction(Call &call) {
+  if (!accept(call, 1, 1))
+    return errorValue();
+  StringRef f = call.callee;
+  if (f == "abs") {
+    Value v = arg(call.args[0]);
+    if (!v.isError() && v.type->isTensor() && isRuntimeInt(v.type->elem))
+      return tensorValue(math::AbsIOp::create(builder, loc(call.range), v.ir), v.type->elem, v.type->dims);
+  }
+  std::optional<Value> operand = floatArg(call, call.args[0]);
+  if (!operand)
+    return errorValue();
+  const Value &v = *operand;
+  Location at = loc(call.range);
+  Elem elem = v.type->elem;
+  ArrayRef<Dim> dims = v.type->dims;
+  mlir::Value x = v.ir, y;
+  auto constant = [&](double c) { return filled(at, elem, dims, c); };
+  auto mul = [&](mlir::Value a, mlir::Value b) { return arith::MulFOp::create(builder, at, a, b).getResult(); };
+  if (f == "exp")
+    y = math::ExpOp::create(builder, at, x);
+  else if (f == "expm1")
+    y = math::ExpM1Op::create(builder, at, x);
+  else if (f == "log")
+    y = math::LogOp::create(builder, at, x);
+  else if (f == "log1p")
+    y = math::Log1pOp::create(builder, at, x);
+  else if (f == "sqrt")
+    y = math::SqrtOp::create(builder, at, x);
+  else if (f == "rsqrt")
+    y = math::RsqrtOp::create(builder, at, x);
+  else if (f == "tanh")
+    y = math::TanhOp::create(builder, at, x);
+  else if (f == "sin")
+    y = math::SinOp::create(builder, at, x);
+  else if (f == "cos")
+    y = math::CosOp::create(builder, at, x);
+  else if (f == "tan")
+    y = math::TanOp::create(builder, at, x);
+  else if (f == "atan")
+    y = math::AtanOp::create(builder, at, x);
+  else if (f == "erf")
+    y = math::ErfOp::create(builder, at, x);
+  else if (f == "abs")
+    y = math::AbsFOp::create(builder, at, x);
+  else if (f == "floor")
+    y = math::FloorOp::create(builder, at, x);
+  else if (f == "ceil")
+    y = math::CeilOp::create(builder, at, x);
+  else if (f == "round")
+    y = math::RoundEvenOp::create(builder, at, x);
+  else if (f == "sigmoid")
+    y = gnn::SigmoidOp::create(builder, at, x.getType(), x);
+  else if (f == "softplus")
+    y = gnn::SoftplusOp::create(builder, at, x.getType(), x);
+  else if (f == "silu")
+    y = mul(x, gnn::SigmoidOp::create(builder, at, x.getType(), x));
+  else if (f == "gelu") {
+    mlir::Value erf = math::ErfOp::create(builder, at, mul(x, constant(std::sqrt(0.5))));
+    y = mul(mul(constant(0.5), x), arith::AddFOp::create(builder, at, constant(1), erf));
+  } else {
+    // relu. Where x is NaN the comparison is false, so it stays visible.
+    mlir::Value zero = constant(0);
+    y = arith::SelectOp::create(builder, at, compare(at, true, "<=", x, zero), zero, x);
+  }
+  return tensorValue(y, elem, dims);
+}
+
+/// Integer powers by repeated multiplication, so that they and all their derivatives are exact at 0.
+Value Elaborator::powFunction(Call &call) {
+  if (!accept(call, 2, 2))
+    return errorValue();
+  std::optional<Value> base = floatArg(call, call.args[0]);
+  Value exponent = arg(call.args[1]);
+  if (!base || exponent.isError())
+    return errorValue();
+  Location at = loc(call.range);
+  Elem elem = base->type->elem;
+  std::optional<int64_t> n =
+      exponent.type->isTensor() && exponent.type->elem == Elem::integer ? exponent.size.getConstant() : std::nullopt;
+  if (n) {
+    uint64_t count = *n < 0 ? -static_cast<uint64_t>(*n) : static_cast<uint64_t>(*n);
+    mlir::Value power = base->ir, result;
+    for (; count; count >>= 1) {
+      if (count & 1)
+        result = result ? arith::MulFOp::create(builder, at, result, power).getResult() : power;
+      if (count > 1)
+        power = arith::MulFOp::create(builder, at, power, power);
+    }
+    if (!result)
+      result = filled(at, elem, base->type->dims, 1);
+    if (*n < 0)
+      result = arith::DivFOp::create(builder, at, filled(at, elem, base->type->dims, 1), result);
+    return tensorValue(result, elem, base->type->dims);
+  }
+  if (exponent.type->isTensor() && isRuntimeInt(exponent.type->elem))
+    exponent = convertElem(exponent, elem, at);
+  Value operands[] = {*base, exponent};
+  SourceRange ranges[] = {call.args[0].range, call.args[1].range};
+  if (!unifyElems(operands, ranges, call.range, "'pow'") || !jointShape(operands, ranges, call.range))
+    return errorValue();
+  return tensorValue(math::PowFOp::create(builder, at, operands[0].ir, operands[1].ir), elem, operands[0].type->dims);
+}
+
+/// maximum(a, b), minimum(a, b).
+Value Elaborator::extremum(Call &call) {
+  if (!accept(call, 2, 2))
+    return errorValue();
+  Value operands[] = {arg(call.args[0]), arg(call.args[1])};
+  SourceRange ranges[] = {call.args[0].range, call.args[1].range};
+  if (!unifyElems(operands, ranges, call.range, ("'" + call.callee + "'").str()) ||
+      !jointShape(operands, ranges, call.range))
+    return errorValue();
+  Elem elem = operands[0].type->elem;
+  if (!isFloat(elem) && !isRuntimeInt(elem)) {
+    diags.error(Diag::badOperand, call.range, "'" + call.callee + "' takes numbers, found " + describe(operands[0]));
+    return errorValue();
+  }
+  Location at = loc(call.range);
+  mlir::Value a = operands[0].ir, b = operands[1].ir, r;
+  bool max = call.callee == "maximum";
+  if (isFloat(elem))
+    r = max ? arith::MaximumFOp::create(builder, at, a, b).getResult()
+            : arith::MinimumFOp::create(builder, at, a, b).getResult();
+  else
+    r = max ? arith::MaxSIOp::create(builder, at, a, b).getResult()
+            : arith::MinSIOp::create(builder, at, a, b).getResult();
+  return tensorValue(r, elem, operands[0].type->dims);
+}
+
+Value Elaborator::atan2Function(Call &call) {
+  if (!accept(call, 2, 2))
+    return errorValue();
+  Value operands[] = {arg(call.args[0]), arg(call.args[1])};
+  SourceRange ranges[] = {call.args[0].range, call.args[1].range};
+  if (!unifyElems(operands, ranges, call.range, "'atan2'") || !jointShape(operands, ranges, call.range))
+    return errorValue();
+  if (!isFloat(operands[0].type->elem)) {
+    diags.error(Diag::badOperand, call.range, "'atan2' takes real tensors, found " + describe(operands[0]));
+    return errorValue();
+  }
+  return tensorValue(math::Atan2Op::create(builder, loc(call.range), operands[0].ir, operands[1].ir),
+                     operands[0].type->elem, operands[0].type->dims);
+}
+
+/// leaky_relu(x, slope = 0.01): a selection, so that at x > 0 the slope gets exactly no gradient.
+Value Elaborator::leakyRelu(Call &call) {
+  if (!accept(call, 1, 2, {"slope"}))
+    return errorValue();
+  std::optional<Value> x = floatArg(call, call.args[0]);
+  if (!x)
+    return errorValue();
+  CallArg *slopeArg = option(call, "slope", 1);
+  Value slope = slopeArg ? arg(*slopeArg) : numberValue(0.01);
+  Location at = loc(call.range);
+  if (slope.isError())
+    return slope;
+  Value operands[] = {*x, slope};
+  SourceRange ranges[] = {call.args[0].range, slopeArg ? slopeArg->range : call.range};
+  if (!unifyElems(operands, ranges, call.range, "'leaky_relu'") || !jointShape(operands, ranges, call.range))
+    return errorValue();
+  mlir::Value v = operands[0].ir;
+  mlir::Value scaled = arith::MulFOp::create(builder, at, operands[1].ir, v);
+  mlir::Value positive = compare(at, true, ">", v, filled(at, x->type->elem, operands[0].type->dims, 0));
+  return tensorValue(arith::SelectOp::create(builder, at, positive, v, scaled), x->type->elem, operands[0].type->dims);
+}
+
+/// elu(x, alpha = 1).
+Value Elaborator::eluFunction(Call &call) {
+  if (!accept(call, 1, 2, {"alpha"}))
+    return errorValue();
+  std::optional<Value> x = floatArg(call, call.args[0]);
+  if (!x)
+    return errorValue();
+  CallArg *alphaArg = option(call, "alpha", 1);
+  Value alpha = alphaArg ? arg(*alphaArg) : numberValue(1);
+  Location at = loc(call.range);
+  if (alpha.isError())
+    return alpha;
+  Value operands[] = {*x, alpha};
+  SourceRange ranges[] = {call.args[0].range, alphaArg ? alphaArg->range : call.range};
+  if (!unifyElems(operands, ranges, call.range, "'elu'") || !jointShape(operands, ranges, call.range))
+    return errorValue();
+  mlir::Value v = operands[0].ir;
+  mlir::Value below = math::ExpM1Op::create(builder, at, v);
+  if (alpha.type->elem != Elem::number || alpha.constant != 1)
+    below = arith::MulFOp::create(builder, at, operands[1].ir, below);
+  mlir::Value positive = compare(at, true, ">", v, filled(at, x->type->elem, operands[0].type->dims, 0));
+  return tensorValue(arith::SelectOp::create(builder, at, positive, v, below), x->type->elem, operands[0].type->dims);
+}
+
+/// clamp(x, lo, hi): passes the gradient on the closed interval.
+Value Elaborator::clampFunction(Call &call) {
+  if (!accept(call, 3, 3))
+    return errorValue();
+  Value operands[] = {arg(call.args[0]), arg(call.args[1]), arg(call.args[2])};
+  SourceRange ranges[] = {call.args[0].range, call.args[1].range, call.args[2].range};
+  if (!unifyElems(operands, ranges, call.range, "'clamp'") || !jointShape(operands, ranges, call.range))
+    return errorValue();
+  Elem elem = operands[0].type->elem;
+  if (!isFloat(elem) && !isRuntimeInt(elem)) {
+    diags.error(Diag::badOperand, call.args[0].range, "'clamp' takes numbers, found " + describe(operands[0]));
+    return errorValue();
+  }
+  Location at = loc(call.range);
+  mlir::Value x = operands[0].ir, lo = operands[1].ir, hi = operands[2].ir;
+  mlir::Value above = arith::SelectOp::create(builder, at, compare(at, isFloat(elem), ">", x, hi), hi, x);
+  return tensorValue(arith::SelectOp::create(builder, at, compare(at, isFloat(elem), "<", x, lo), lo, above), elem,
+                     operands[0].type->dims);
+}
+
+/// where(c, a, b): the three are broadcast jointly.
+Value Elaborator::whereFunction(Call &call) {
+  if (!accept(call, 3, 3))
+    return errorValue();
+  Value c = arg(call.args[0]);
+  Value branches[] = {arg(call.args[1]), arg(call.args[2])};
+  if (c.isError())
+    return c;
+  if (!c.type->isTensor() || c.type->elem != Elem::boolean) {
+    diags.error(Diag::badOperand, call.args[0].range,
+                "the condition of 'where' is a bool tensor, found " + describe(c));
+    return errorValue();
+  }
+  SourceRange ranges[] = {call.args[0].range, call.args[1].range, call.args[2].range};
+  if (!unifyElems(branches, ArrayRef(ranges).drop_front(), call.range, "'where'"))
+    return errorValue();
+  Value operands[] = {c, branches[0], branches[1]};
+  if (!jointShape(operands, ranges, call.range))
+    return errorValue();
+  mlir::Value r = arith::SelectOp::create(builder, loc(call.range), operands[0].ir, operands[1].ir, operands[2].ir);
+  return tensorValue(r, operands[1].type->elem, operands[1].type->dims, operands[1].type->target);
+}
+
+Value Elaborator::nondiffFunction(Call &call) {
+  if (!accept(call, 1, 1))
+    return errorValue();
+  Value v = arg(call.args[0]);
+  return v.isError() ? v : holdConstant(v, loc(call.range));
+}
+
+/// __no_rule(x): x, through an op without a derivative, so that tests can show what happens to it.
+Value Elaborator::noRuleFunction(Call &call) {
+  if (!accept(call, 1, 1))
+    return errorValue();
+  std::optional<Value> v = floatArg(call, call.args[0]);
+  if (!v)
+    return errorValue();
+  return tensorValue(gnn::NoRuleOp::create(builder, loc(call.range), v->ir.getType(), v->ir), v->type->elem,
+                     v->type->dims);
+}
+
+} // namespace gnnc::elab

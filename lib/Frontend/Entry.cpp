@@ -1,0 +1,502 @@
+// Entry points: a func.func with one argument a leaf, whose attributes (EntryAttrs.h) say all that the descriptor, the
+// header and the manifest need.
+#include "Elaborator.h"
+#include "gnnc/Dialect/EntryAttrs.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringSwitch.h"
+#include <cmath>
+
+using namespace mlir;
+
+namespace gnnc::elab {
+
+namespace attrs = gnn::attrs;
+
+OwningOpRef<ModuleOp> Elaborator::lower(const ast::Module &main) {
+  checking = false;
+  Frame &outer = newFrame(&main);
+  Restore<Frame *> in(frame, &outer);
+  OwningOpRef<ModuleOp> module = ModuleOp::create(builder.getUnknownLoc());
+  target = *module;
+  for (const ast::Decl *d : main.decls) {
+    if (const auto *fn = dyn_cast<ast::FnDecl>(d)) {
+      if (faulty.contains(fn))
+        continue;
+      if (fn->isExport)
+        lowerEntry(fn, main, nullptr, false);
+      else if (options.lowerDerivatives && derivativeTakers.contains(fn) && canStandAlone(fn))
+        lowerEntry(fn, main, nullptr, true);
+    } else if (const auto *e = dyn_cast<ast::ExportVjpDecl>(d)) {
+      const auto *fn = dyn_cast_or_null<ast::FnDecl>(lookupDecl(e->function.text, &main));
+      if (fn && !faulty.contains(fn))
+        lowerEntry(fn, main, e, false);
+    }
+  }
+  for (const auto &[name, size] : options.defines)
+    if (!definesUsed.contains(name))
+      diags.warning(Diag::unusedDefine, main.decls.empty() ? SourceRange() : SourceRange{main.file, 0, 0},
+                    "no entry point has a dimension parameter '" + llvm::StringRef(name) + "', which -D gives");
+  return module;
+}
+
+/// Whether a function that is not exported could be: it takes no functions, packs or struct types.
+bool Elaborator::canStandAlone(const ast::FnDecl *fn) const {
+  return fn->body &&
+         llvm::all_of(fn->generics,
+                      [](const ast::GenericParam &g) { return g.kind == ast::GenericParam::dimension; }) &&
+         llvm::none_of(fn->params,
+                       [](const ast::FnParam &p) { return isa<ast::FunctionType, ast::TupleType>(p.type); });
+}
+
+void Elaborator::leavesOf(TypeRef type, const std::string &path,
+                          SmallVectorImpl<std::pair<TypeRef, std::string>> &out) {
+  if (type->kind == Type::tensor || type->kind == Type::graph) {
+    out.push_back({type, path});
+    return;
+  }
+  auto below = [&](const llvm::Twine &name) { return path.empty() ? name.str() : (path + "." + name).str(); };
+  if (type->kind == Type::structure)
+    for (auto [f, t] : llvm::zip(type->decl->fields, fieldTypes(type)))
+      leavesOf(t, below(f.name.text), out);
+  if (type->kind == Type::tuple)
+    for (auto [k, t] : llvm::enumerate(type->elements))
+      leavesOf(t,
+               below(k < type->names.size() && !type->names[k].empty() ? llvm::Twine(type->names[k]) : llvm::Twine(k)),
+               out);
+}
+
+Value Elaborator::unflatten(TypeRef type, ArrayRef<mlir::Value> &in) {
+  Value v;
+  v.type = type;
+  if (type->kind == Type::structure) {
+    for (TypeRef t : fieldTypes(type))
+      v.parts.push_back(unflatten(t, in));
+    return v;
+  }
+  v.ir = in.front();
+  in = in.drop_front();
+  return v;
+}
+
+//===----------------------------------------------------------------------===//
+// Sets
+//===----------------------------------------------------------------------===//
+
+/// Gives the variables of the frame their set ids, in order of appearance, or the constants of -D. Those that no
+/// argument shows alone become arguments themselves.
+void Elaborator::bindEntrySets(Frame &f, SmallVectorImpl<int64_t> &sizeArguments) {
+  llvm::DenseSet<int64_t> alone; // set ids
+  auto bind = [&](SizeAttr size) {
+    size.forEachSet([&](int64_t id) {
+      DimVar &v = vars[id];
+      if (v.ir)
+        return;
+      auto given = options.defines.find(v.name);
+      if (given != options.defines.end()) {
+        definesUsed[v.name] = true;
+        v.ir = constantSize(given->second);
+      } else {
+        v.ir = freshIrSet(v.name);
+      }
+    });
+    if (std::optional<int64_t> set = irSize(size).getSet())
+      return *set;
+    return int64_t(-1);
+  };
+  SmallVector<std::pair<TypeRef, std::string>> leaves;
+  for (auto [p, type] : llvm::zip(f.fn->params, f.params))
+    leavesOf(type, p.name.text.str(), leaves);
+  for (auto &[type, path] : leaves) {
+    if (type->kind == Type::graph) {
+      for (SizeAttr s : {type->src, type->dst, type->edges})
+        alone.insert(bind(s));
+      continue;
+    }
+    for (const Dim &d : type->dims)
+      alone.insert(bind(d.extent));
+  }
+  for (auto &[type, path] : leaves)
+    if (type->isTensor() && type->target)
+      bind(type->target);
+  for (const ast::GenericParam &g : f.fn->generics)
+    bind(f.scope->names[g.name.text].val.size);
+  for (int64_t set = 0; set < static_cast<int64_t>(setNames.size()); ++set)
+    if (!alone.contains(set))
+      sizeArguments.push_back(set);
+}
+
+//===----------------------------------------------------------------------===//
+// Initialisers and defaults
+//===----------------------------------------------------------------------===//
+
+std::optional<double> Elaborator::constantNumber(const ast::Expr *e) {
+  if (const auto *i = dyn_cast<ast::IntLit>(e))
+    return static_cast<double>(i->value);
+  if (const auto *f = dyn_cast<ast::FloatLit>(e))
+    return f->value;
+  if (const auto *b = dyn_cast<ast::BoolLit>(e))
+    return b->value;
+  if (const auto *n = dyn_cast<ast::NameExpr>(e)) {
+    if (n->name == "pi")
+      return M_PI;
+    if (n->name == "inf")
+      return INFINITY;
+    return std::nullopt;
+  }
+  if (const auto *u = dyn_cast<ast::UnaryExpr>(e)) {
+    std::optional<double> v = constantNumber(u->operand);
+    if (!v)
+      return v;
+    return u->op == ast::UnaryOp::neg ? -*v : double(*v == 0);
+  }
+  const auto *b = dyn_cast<ast::BinaryExpr>(e);
+  std::optional<double> x = b ? constantNumber(b->lhs) : std::nullopt, y = b ? constantNumber(b->rhs) : std::nullopt;
+  if (!x || !y)
+    return std::nullopt;
+  switch (b->op) {
+  case ast::BinaryOp::add:
+    return *x + *y;
+  case ast::BinaryOp::sub:
+    return *x - *y;
+  case ast::BinaryOp::mul:
+    return *x * *y;
+  case ast::BinaryOp::div:
+    return *x / *y;
+  default:
+    return std::nullopt;
+  }
+}
+
+/// key(3), fold(key(3), 1): computed as gnn.fold_key does.
+std::optional<uint64_t> Elaborator::constantKey(const ast::Expr *e) {
+  const auto *c = dyn_cast<ast::CallExpr>(e);
+  const auto *callee = c ? dyn_cast<ast::NameExpr>(c->callee) : nullptr;
+  if (!callee || (callee->name != "key" && callee->name != "fold") || c->args.size() != (callee->name == "key" ? 1 : 2))
+    return std::nullopt;
+  std::optional<uint64_t> key = callee->name == "key" ? std::optional<uint64_t>(0) : constantKey(c->args[0].value);
+  std::optional<double> number = constantNumber(c->args.back().value);
+  if (!key || !number)
+    return std::nullopt;
+  uint64_t z = *key + 0x9E3779B97F4A7C15u * (static_cast<uint64_t>(static_cast<int64_t>(*number)) + 1);
+  z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9u;
+  z = (z ^ (z >> 27)) * 0x94D049BB133111EBu;
+  return z ^ (z >> 31);
+}
+
+Attribute Elaborator::constantDefault(const ast::FnParam &param, TypeRef type) {
+  if (type->elem == Elem::key) {
+    if (std::optional<uint64_t> key = constantKey(param.defaultValue))
+      return builder.getI64IntegerAttr(static_cast<int64_t>(*key));
+  } else if (std::optional<double> v = constantNumber(param.defaultValue); v && type->isScalar()) {
+    mlir::Type element = irElem(type->elem);
+    if (isa<FloatType>(element))
+      return builder.getFloatAttr(element, *v);
+    return builder.getIntegerAttr(element, static_cast<int64_t>(*v));
+  }
+  diags.error(Diag::badExport, param.defaultValue->range,
+              "the default of an entry point's argument is a constant: a number, or a key of one");
+  return {};
+}
+
+/// `glorot()`, `normal(0.1)`: {fn, args}; null for none or after an error.
+DictionaryAttr Elaborator::initialiser(const ast::Expr *init) {
+  if (!init)
+    return {};
+  const auto *c = dyn_cast<ast::CallExpr>(init);
+  const auto *callee = c ? dyn_cast<ast::NameExpr>(c->callee) : nullptr;
+  int arity = callee ? llvm::StringSwitch<int>(callee->name)
+                           .Cases({"glorot", "he", "zeros", "ones"}, 0)
+                           .Cases({"normal", "constant"}, 1)
+                           .Case("uniform", 2)
+                           .Default(-1)
+                     : -1;
+  if (arity < 0 || (c && c->hasDims)) {
+    diags.error(Diag::badInitialiser, init->range, "expected an initialiser")
+        .note("it is one of glorot(), he(), zeros(), ones(), normal(deviation), uniform(low, high), constant(value)");
+    return {};
+  }
+  if (static_cast<int>(c->args.size()) != arity) {
+    diags.error(Diag::badInitialiser, init->range,
+                "'" + callee->name + "' takes " + llvm::Twine(arity) + (arity == 1 ? " argument" : " arguments") +
+                    ", found " + llvm::Twine(c->args.size()));
+    return {};
+  }
+  SmallVector<Attribute> args;
+  for (const ast::Arg &a : c->args) {
+    std::optional<double> v = constantNumber(a.value);
+    if (!v || a.name) {
+      diags.error(Diag::badInitialiser, a.value->range, "an initialiser takes constants");
+      return {};
+    }
+    args.push_back(builder.getF64FloatAttr(*v));
+  }
+  SmallVector<NamedAttribute> attrs{builder.getNamedAttr("fn", builder.getStringAttr(callee->name))};
+  if (!args.empty())
+    attrs.push_back(builder.getNamedAttr("args", builder.getArrayAttr(args)));
+  return builder.getDictionaryAttr(attrs);
+}
+
+/// One initialiser a leaf. One given to a field of struct type applies to all its real leaves, and where there is none
+/// the field's type has its own.
+void Elaborator::initialisers(TypeRef type, DictionaryAttr given, SmallVectorImpl<DictionaryAttr> &out) {
+  if (type->kind != Type::structure) {
+    out.push_back(given);
+    return;
+  }
+  for (auto [f, t] : llvm::zip(type->decl->fields, fieldTypes(type))) {
+    bool takesGiven = given && (t->kind == Type::structure || isFloat(t->elem));
+    initialisers(t, takesGiven ? given : initialiser(f.init), out);
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Functions
+//===----------------------------------------------------------------------===//
+
+void Elaborator::lowerEntry(const ast::FnDecl *fn, const ast::Module &module, const ast::ExportVjpDecl *vjp,
+                            bool isPrivate) {
+  setNames.clear();
+  conditions.clear();
+  callSite.reset();
+  inlineDepth = 0;
+  Frame &f = openFrame(fn, &module);
+  Restore<Frame *> in(frame, &f);
+  SmallVector<int64_t> sizeArguments;
+  bindEntrySets(f, sizeArguments);
+
+  // Arguments: the leaves of the parameters, then sizes that stand nowhere else, then cotangents of a vjp.
+  SmallVector<mlir::Type> inputs;
+  SmallVector<DictionaryAttr> inputAttrs;
+  auto text = [&](StringRef s) { return builder.getStringAttr(s); };
+  auto attr = [&](StringRef name, Attribute value) { return builder.getNamedAttr(name, value); };
+  auto describeLeaf = [&](TypeRef type, SmallVectorImpl<NamedAttribute> &out) {
+    if (type->kind == Type::tensor && (type->elem == Elem::index || type->elem == Elem::key))
+      out.push_back(attr(attrs::dtype, text(type->elem == Elem::index ? "index" : "key")));
+    if (type->kind == Type::tensor && type->elem == Elem::index)
+      out.push_back(attr(attrs::into, irSize(type->target)));
+  };
+  for (auto [k, p] : llvm::enumerate(fn->params)) {
+    SmallVector<std::pair<TypeRef, std::string>> leaves;
+    leavesOf(f.params[k], p.name.text.str(), leaves);
+    SmallVector<DictionaryAttr> inits;
+    initialisers(f.params[k], {}, inits);
+    for (auto [leaf, init] : llvm::zip(leaves, inits)) {
+      auto &[type, path] = leaf;
+      bool scalarByValue = type->isScalar() && !p.isInout;
+      SmallVector<NamedAttribute> a{attr(attrs::path, text(path)),
+                                    attr(attrs::kind, text(type->kind == Type::graph ? "graph"
+                                                           : scalarByValue           ? "scalar"
+                                                                                     : "tensor"))};
+      if (p.isInout)
+        a.push_back(attr(attrs::mode, text("inout")));
+      describeLeaf(type, a);
+      if (p.defaultValue && type->isTensor())
+        if (Attribute value = constantDefault(p, type))
+          a.push_back(attr(attrs::defaultValue, value));
+      if (init)
+        a.push_back(attr(attrs::init, init));
+      inputs.push_back(irType(type));
+      inputAttrs.push_back(builder.getDictionaryAttr(a));
+    }
+  }
+  for (int64_t set : sizeArguments) {
+    inputs.push_back(gnn::scalarType(builder.getI64Type()));
+    inputAttrs.push_back(
+        builder.getDictionaryAttr({attr(attrs::path, text(setNames[set])), attr(attrs::kind, text("size")),
+                                   attr(attrs::set, builder.getI64IntegerAttr(set))}));
+  }
+  unsigned ownArgs = inputs.size();
+
+  Location at = loc(fn->name.range);
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPointToEnd(target.getBody());
+  std::string name = fn->name.text.str() + (vjp ? "_vjp" : "");
+  auto func = func::FuncOp::create(builder, at, name, builder.getFunctionType(inputs, {}));
+  Block *body = func.addEntryBlock();
+  builder.setInsertionPointToEnd(body);
+  unsigned before = diags.numErrors();
+
+  SmallVector<mlir::Value> arguments(body->args_begin(), body->args_end());
+  ArrayRef<mlir::Value> rest = arguments;
+  std::vector<Value> params;
+  for (TypeRef type : f.params)
+    params.push_back(unflatten(type, rest));
+
+  auto runBody = [&](ArrayRef<Value> values) {
+    for (auto [p, v] : llvm::zip(fn->params, values))
+      f.scope->names[p.name.text].val = p.nondiff ? holdConstant(v, at) : v;
+    Value r = walkBody(f, fn->range);
+    return fn->nondiff && !r.isError() ? holdConstant(r, at) : r;
+  };
+  // Names of results: those the type gives, or out, out.0, ...
+  SmallVector<std::pair<TypeRef, std::string>> resultLeaves;
+  auto nameResults = [&](const Value &result) {
+    const auto *tuple = dyn_cast_or_null<ast::TupleType>(fn->result);
+    if (tuple && tuple->elements.size() == 1) {
+      leavesOf(result.type, tuple->elements.front().name.text.str(), resultLeaves);
+    } else if (result.type->kind == Type::tuple) {
+      for (auto [k, t] : llvm::enumerate(result.type->elements)) {
+        StringRef given = tuple && k < tuple->elements.size() ? tuple->elements[k].name.text : StringRef();
+        leavesOf(t, given.empty() ? "out." + std::to_string(k) : given.str(), resultLeaves);
+      }
+    } else {
+      leavesOf(result.type, "out", resultLeaves);
+    }
+  };
+
+  SmallVector<mlir::Value> results;
+  SmallVector<DictionaryAttr> resultAttrs;
+  auto addResult = [&](TypeRef type, const std::string &path, mlir::Value ir) {
+    SmallVector<NamedAttribute> a{attr(attrs::path, text(path))};
+    describeLeaf(type, a);
+    results.push_back(ir);
+    resultAttrs.push_back(builder.getDictionaryAttr(a));
+  };
+  auto fail = [&] {
+    func.erase();
+    faulty.insert(fn);
+  };
+
+  if (!vjp) {
+    Value result = runBody(params);
+    if (result.isError() || diags.numErrors() != before)
+      return fail();
+    nameResults(result);
+    SmallVector<mlir::Value> ir;
+    collectIr(result, ir);
+    for (auto [leaf, value] : llvm::zip(resultLeaves, ir))
+      addResult(leaf.first, leaf.second, value);
+    unsigned argument = 0;
+    for (auto [k, p] : llvm::enumerate(fn->params)) {
+      SmallVector<std::pair<TypeRef, std::string>> leaves;
+      leavesOf(f.params[k], p.name.text.str(), leaves);
+      if (p.isInout) {
+        SmallVector<mlir::Value> updated;
+        collectIr(f.scope->names[p.name.text].val, updated);
+        for (auto [n, value] : llvm::enumerate(updated)) {
+          results.push_back(value);
+          resultAttrs.push_back(
+              builder.getDictionaryAttr({attr(attrs::path, text(leaves[n].second)),
+                                         attr(attrs::inout, builder.getI64IntegerAttr(argument + n))}));
+        }
+      }
+      argument += leaves.size();
+    }
+  } else {
+    lowerVjp(fn, f, vjp, func, params, runBody, nameResults, resultLeaves, results, addResult);
+    if (diags.numErrors() != before)
+      return fail();
+  }
+  func::ReturnOp::create(builder, at, results);
+
+  SmallVector<mlir::Type> outputs;
+  for (mlir::Value v : results)
+    outputs.push_back(v.getType());
+  SmallVector<mlir::Type> allInputs(func.getArgumentTypes());
+  func.setFunctionType(builder.getFunctionType(allInputs, outputs));
+  for (auto [k, a] : llvm::enumerate(inputAttrs))
+    func.setArgAttrs(k, a);
+  for (auto [k, a] : llvm::enumerate(resultAttrs))
+    func.setResultAttrs(k, a);
+  if (vjp) {
+    // The cotangents that lowerVjp has added.
+    for (unsigned k = ownArgs, leaf = 0; k < func.getNumArguments(); ++k, ++leaf) {
+      while (!isFloat(resultLeaves[leaf].first->elem))
+        ++leaf;
+      func.setArgAttrs(k, builder.getDictionaryAttr({attr(attrs::path, text(resultLeaves[leaf].second + "_adj")),
+                                                     attr(attrs::kind, text("tensor"))}));
+    }
+    func->setAttr(
+        attrs::exportVjp,
+        builder.getDictionaryAttr({attr("of", text(fn->name.text)), attr("args", builder.getI64IntegerAttr(ownArgs)),
+                                   attr("results", builder.getI64IntegerAttr(resultLeaves.size()))}));
+  }
+  if (isPrivate)
+    func.setPrivate();
+  else
+    func->setAttr(attrs::entry, builder.getUnitAttr());
+  SmallVector<StringRef> names(setNames.begin(), setNames.end());
+  func->setAttr(attrs::setNames, builder.getStrArrayAttr(names));
+  if (!fn->doc.empty())
+    func->setAttr(attrs::doc, text(fn->doc.trim()));
+  SmallVector<Attribute> checks;
+  for (auto &[size, message] : conditions)
+    checks.push_back(builder.getDictionaryAttr({attr("size", size), attr("message", text(message))}));
+  if (!checks.empty())
+    func->setAttr(attrs::conditions, builder.getArrayAttr(checks));
+}
+
+/// f's results and then the gradients of its floating-point arguments, from cotangents that are further arguments.
+void Elaborator::lowerVjp(const ast::FnDecl *fn, Frame &f, const ast::ExportVjpDecl *vjp, func::FuncOp func,
+                          std::vector<Value> params, llvm::function_ref<Value(ArrayRef<Value>)> runBody,
+                          llvm::function_ref<void(const Value &)> nameResults,
+                          SmallVectorImpl<std::pair<TypeRef, std::string>> &resultLeaves,
+                          SmallVectorImpl<mlir::Value> &results,
+                          llvm::function_ref<void(TypeRef, const std::string &, mlir::Value)> addResult) {
+  Location at = loc(vjp->range);
+  Block *body = &func.getBody().front();
+  SmallVector<mlir::Value> operands;
+  SmallVector<std::pair<TypeRef, std::string>> gradients;
+  SmallVector<unsigned> which = vjpParameters(fn, f, vjp);
+  for (unsigned k : which)
+    forEachLeaf(params[k], fn->params[k].name.text, [&](const Value &leaf, const std::string &path) {
+      if (!isFloat(leaf.type->elem))
+        return;
+      operands.push_back(leaf.ir);
+      gradients.push_back({leaf.type, path + "_adj"});
+    });
+  if (operands.empty()) {
+    diags.error(Diag::noDerivative, vjp->range, "'" + fn->name.text + "' takes nothing that has a derivative");
+    return;
+  }
+  Region region;
+  Block *inner = new Block;
+  region.push_back(inner);
+  for (mlir::Value v : operands)
+    inner->addArgument(v.getType(), at);
+  unsigned next = 0;
+  for (unsigned k : which)
+    params[k] = mapLeaves(params[k], [&](const Value &leaf) {
+      Value v = leaf;
+      if (isFloat(leaf.type->elem))
+        v.ir = inner->getArgument(next++);
+      return v;
+    });
+  Value y;
+  SmallVector<mlir::Value> yields;
+  {
+    OpBuilder::InsertionGuard guard(builder);
+    builder.setInsertionPointToEnd(inner);
+    y = runBody(params);
+    if (y.isError())
+      return;
+    collectIr(y, yields);
+    gnn::YieldOp::create(builder, at, yields);
+  }
+  nameResults(y);
+  SmallVector<mlir::Type> types;
+  for (mlir::Value v : yields)
+    types.push_back(v.getType());
+  auto op = gnn::VjpOp::create(builder, at, types, gnn::TapeType::get(ctx), operands);
+  op.getBody().takeBody(region);
+  SmallVector<mlir::Value> cotangents;
+  for (auto [leaf, value] : llvm::zip(resultLeaves, op.getValues())) {
+    addResult(leaf.first, leaf.second, value);
+    if (isFloat(leaf.first->elem))
+      cotangents.push_back(body->addArgument(value.getType(), at));
+  }
+  if (cotangents.empty()) {
+    diags.error(Diag::noDerivative, vjp->range, "the result of '" + fn->name.text + "' has no derivative");
+    return;
+  }
+  SmallVector<mlir::Type> gradientTypes;
+  for (mlir::Value v : operands)
+    gradientTypes.push_back(v.getType());
+  auto back = gnn::BackOp::create(builder, at, gradientTypes, op.getTape(), cotangents);
+  for (auto [leaf, value] : llvm::zip(gradients, back.getGradients()))
+    addResult(leaf.first, leaf.second, value);
+  // The new arguments are part of the signature before attributes are set on them.
+  func.setFunctionType(builder.getFunctionType(body->getArgumentTypes(), {}));
+}
+
+} // namespace gnnc::elab
