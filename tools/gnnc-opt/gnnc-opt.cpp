@@ -1,4 +1,5 @@
 // The pass driver of the tests: mlir-opt with the gnn dialect. Registration only.
+#include "gnnc/Conversion/Conversion.h"
 #include "gnnc/Dialect/UpstreamAdjoints.h"
 #include "gnnc/Transforms/Passes.h"
 
@@ -21,5 +22,6 @@ int main(int argc, char **argv) {
   gnnc::gnn::registerGnncTransformsPasses();
   gnnc::test::registerTestPasses();
   mlir::registerTransformsPasses();
+  gnnc::registerConversionPasses();
   return mlir::asMainReturnCode(mlir::MlirOptMain(argc, argv, "gnnc's pass driver", registry));
 }

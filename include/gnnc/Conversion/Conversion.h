@@ -1,0 +1,31 @@
+// From kernels to the llvm dialect, for the CPU.
+#ifndef GNNC_CONVERSION_CONVERSION_H
+#define GNNC_CONVERSION_CONVERSION_H
+
+#include "gnnc/Conversion/EntryInfo.h"
+
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/Pass/Pass.h"
+
+namespace gnnc {
+
+#define GEN_PASS_DECL
+#include "gnnc/Conversion/Passes.h.inc"
+
+/// Replaces the functions of all entries of a module by their bodies and kernels (the pass gnn-lower-entries), and says what
+/// the entries are. Writes the memory plans to `memoryReport`, if given. Fails after an error.
+mlir::LogicalResult lowerEntries(mlir::ModuleOp module, std::vector<EntryInfo> &entries,
+                                 llvm::raw_ostream *memoryReport = nullptr);
+
+/// The passes from the functions that lowerEntries makes to the llvm dialect alone.
+void addLoweringToLLVM(mlir::OpPassManager &passes);
+
+/// Makes the passes, and the pipeline "gnn-lower-to-llvm", known to tools that name passes.
+void registerConversionPasses();
+
+} // namespace gnnc
+
+#endif

@@ -1,0 +1,180 @@
+// Evaluation of scalar bodies on blocks of lanes.
+#include "Lanes.h"
+
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "mlir/IR/IRMapping.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+#include <limits>
+
+using namespace mlir;
+using namespace gnnc;
+
+Value gnnc::partOf(OpBuilder &b, Location loc, const Lanes &lanes, unsigned piece, unsigned width) {
+  if (!lanes.uniform)
+    return lanes.parts[piece];
+  Value scalar = lanes.parts[0];
+  if (width == 0)
+    return scalar;
+  return vector::BroadcastOp::create(b, loc, laneType(scalar.getType(), width), scalar);
+}
+
+Value gnnc::laneConstant(OpBuilder &b, Location loc, TypedAttr value, unsigned width) {
+  if (width == 0)
+    return arith::ConstantOp::create(b, loc, value);
+  auto type = cast<VectorType>(laneType(value.getType(), width));
+  return arith::ConstantOp::create(b, loc, DenseElementsAttr::get(type, ArrayRef<Attribute>(value)));
+}
+
+namespace {
+/// Builds arithmetic of one type, scalar or vector.
+class Maker {
+public:
+  Maker(OpBuilder &b, Location loc, Type type) : b(b), loc(loc), type(type) {}
+
+  Value constant(double value) {
+    return splat(FloatAttr::get(cast<FloatType>(getElementTypeOrSelf(type)), value));
+  }
+  Value integer(int64_t value) { return splat(IntegerAttr::get(getElementTypeOrSelf(type), value)); }
+  template <typename Op, typename... Args> Value make(Args... args) { return Op::create(b, loc, args...); }
+
+private:
+  Value splat(TypedAttr value) {
+    auto vector = dyn_cast<VectorType>(type);
+    return laneConstant(b, loc, value, vector ? vector.getDimSize(0) : 0);
+  }
+  OpBuilder &b;
+  Location loc;
+  Type type;
+};
+} // namespace
+
+/// 1 / (1 + exp(-x)) by exp(-|x|), which does not overflow.
+static Value sigmoid(OpBuilder &b, Location loc, Value x) {
+  Maker make(b, loc, x.getType());
+  Value decay = make.make<math::ExpOp>(make.make<arith::NegFOp>(make.make<math::AbsFOp>(x)));
+  Value denominator = make.make<arith::AddFOp>(make.constant(1), decay);
+  Value positive = make.make<arith::CmpFOp>(arith::CmpFPredicate::OGE, x, make.constant(0));
+  Value numerator = make.make<arith::SelectOp>(positive, make.constant(1), decay);
+  return make.make<arith::DivFOp>(numerator, denominator);
+}
+
+/// log(1 + exp(x)) = max(x, 0) + log1p(exp(-|x|)).
+static Value softplus(OpBuilder &b, Location loc, Value x) {
+  Maker make(b, loc, x.getType());
+  Value decay = make.make<math::ExpOp>(make.make<arith::NegFOp>(make.make<math::AbsFOp>(x)));
+  Value positive = make.make<arith::MaximumFOp>(x, make.constant(0));
+  return make.make<arith::AddFOp>(positive, make.make<math::Log1pOp>(decay));
+}
+
+static Value pmul(OpBuilder &b, Location loc, Value c, Value a) {
+  Maker make(b, loc, c.getType());
+  Value none = make.make<arith::CmpFOp>(arith::CmpFPredicate::OEQ, c, make.constant(0));
+  return make.make<arith::SelectOp>(none, make.constant(0), make.make<arith::MulFOp>(c, a));
+}
+
+/// A divisor with which an integer division cannot trap: 1 in place of 0, and of -1 where the quotient would overflow. Lanes
+/// that are switched off hold zeros, and a user's division by zero must not end the process.
+static Value safeDivisor(OpBuilder &b, Location loc, Value dividend, Value divisor) {
+  Maker make(b, loc, divisor.getType());
+  unsigned width = getElementTypeOrSelf(divisor.getType()).getIntOrFloatBitWidth();
+  Value zero = make.make<arith::CmpIOp>(arith::CmpIPredicate::eq, divisor, make.integer(0));
+  Value minusOne = make.make<arith::CmpIOp>(arith::CmpIPredicate::eq, divisor, make.integer(-1));
+  int64_t least = width == 64 ? std::numeric_limits<int64_t>::min() : -(int64_t(1) << (width - 1));
+  Value lowest = make.make<arith::CmpIOp>(arith::CmpIPredicate::eq, dividend, make.integer(least));
+  Value traps = make.make<arith::OrIOp>(zero, make.make<arith::AndIOp>(minusOne, lowest));
+  return make.make<arith::SelectOp>(traps, make.integer(1), divisor);
+}
+
+Value gnnc::philox(OpBuilder &b, Location loc, Value key, Value counter, unsigned word) {
+  Type wide = counter.getType();
+  Type narrow = IntegerType::get(b.getContext(), 32);
+  if (auto vector = dyn_cast<VectorType>(wide))
+    narrow = vector.clone(narrow);
+  Maker make64(b, loc, wide), make(b, loc, narrow);
+  auto split = [&](Value value) {
+    Value high = make64.make<arith::ShRUIOp>(value, make64.integer(32));
+    return std::make_pair(Value(arith::TruncIOp::create(b, loc, narrow, value)),
+                          Value(arith::TruncIOp::create(b, loc, narrow, high)));
+  };
+  auto [k0, k1] = split(key);
+  auto [c0, c1] = split(counter);
+  Value c2 = make.integer(0), c3 = c2;
+  auto literal = [&](uint32_t value) { return make.integer(static_cast<int32_t>(value)); };
+  Value m0 = literal(0xD2511F53), m1 = literal(0xCD9E8D57);
+  for (int round = 0; round < 10; ++round) {
+    auto product0 = arith::MulUIExtendedOp::create(b, loc, m0, c0);
+    auto product1 = arith::MulUIExtendedOp::create(b, loc, m1, c2);
+    c0 = make.make<arith::XOrIOp>(make.make<arith::XOrIOp>(product1.getHigh(), c1), k0);
+    c1 = product1.getLow();
+    c2 = make.make<arith::XOrIOp>(make.make<arith::XOrIOp>(product0.getHigh(), c3), k1);
+    c3 = product0.getLow();
+    k0 = make.make<arith::AddIOp>(k0, literal(0x9E3779B9));
+    k1 = make.make<arith::AddIOp>(k1, literal(0xBB67AE85));
+  }
+  Value words[] = {c0, c1, c2, c3};
+  return words[word];
+}
+
+/// One op of the body on scalars or vectors of `width` lanes.
+static SmallVector<Value> evaluate(OpBuilder &b, Location loc, Operation &op, ArrayRef<Value> operands, unsigned width) {
+  return llvm::TypeSwitch<Operation *, SmallVector<Value>>(&op)
+      .Case([&](gnn::SigmoidOp) { return SmallVector<Value>{sigmoid(b, loc, operands[0])}; })
+      .Case([&](gnn::SoftplusOp) { return SmallVector<Value>{softplus(b, loc, operands[0])}; })
+      .Case([&](gnn::PmulOp) { return SmallVector<Value>{pmul(b, loc, operands[0], operands[1])}; })
+      .Case([&](gnn::RandomBitsOp bits) {
+        return SmallVector<Value>{philox(b, loc, operands[0], operands[1], bits.getWord())};
+      })
+      .Default([&](Operation *generic) {
+        IRMapping mapping;
+        for (auto [from, to] : llvm::zip(generic->getOperands(), operands))
+          mapping.map(from, to);
+        if (isa<arith::DivSIOp, arith::RemSIOp, arith::FloorDivSIOp, arith::CeilDivSIOp>(generic))
+          mapping.map(generic->getOperand(1), safeDivisor(b, loc, operands[0], operands[1]));
+        Operation *copy = b.clone(*generic, mapping);
+        copy->setLoc(loc);
+        for (OpResult result : copy->getResults())
+          result.setType(laneType(result.getType(), width));
+        return SmallVector<Value>(copy->getResults());
+      });
+}
+
+SmallVector<Lanes> gnnc::evaluateBody(OpBuilder &b, Location loc, Block &body, ArrayRef<Lanes> arguments,
+                                      ArrayRef<Piece> pieces) {
+  llvm::DenseMap<Value, Lanes> values;
+  for (auto [argument, lanes] : llvm::zip(body.getArguments(), arguments))
+    values[argument] = lanes;
+  auto find = [&](Value value) -> const Lanes & {
+    auto it = values.find(value);
+    if (it != values.end())
+      return it->second;
+    // A scalar constant from outside the body.
+    return values[value] = Lanes::scalar(b.clone(*value.getDefiningOp())->getResult(0));
+  };
+
+  for (Operation &op : body.without_terminator()) {
+    SmallVector<const Lanes *> operands;
+    for (Value operand : op.getOperands())
+      find(operand);
+    for (Value operand : op.getOperands())
+      operands.push_back(&find(operand));
+    bool uniform = llvm::all_of(operands, [](const Lanes *l) { return l->uniform; });
+    SmallVector<Lanes> results(op.getNumResults());
+    for (unsigned piece = 0; piece < (uniform ? 1 : pieces.size()); ++piece) {
+      unsigned width = uniform ? 0 : pieces[piece].width;
+      SmallVector<Value> parts;
+      for (const Lanes *operand : operands)
+        parts.push_back(partOf(b, loc, *operand, piece, width));
+      for (auto [result, part] : llvm::zip(results, evaluate(b, loc, op, parts, width))) {
+        result.uniform = uniform;
+        result.parts.push_back(part);
+      }
+    }
+    for (auto [value, lanes] : llvm::zip(op.getResults(), results))
+      values[value] = lanes;
+  }
+  SmallVector<Lanes> yielded;
+  for (Value value : body.getTerminator()->getOperands())
+    yielded.push_back(find(value));
+  return yielded;
+}

@@ -1,0 +1,80 @@
+// The pass that lowers entries, and the pipeline behind it.
+#include "LowerEntry.h"
+#include "HostCode.h"
+
+#include "gnnc/Conversion/Conversion.h"
+#include "gnnc/Dialect/EntryAttrs.h"
+
+#include "mlir/Conversion/Passes.h"
+#include "mlir/Dialect/Arith/Transforms/Passes.h"
+#include "mlir/Pass/PassManager.h"
+#include "mlir/Pass/PassRegistry.h"
+#include "mlir/Transforms/Passes.h"
+
+namespace gnnc {
+#define GEN_PASS_DEF_LOWERENTRIES
+#define GEN_PASS_REGISTRATION
+#include "gnnc/Conversion/Passes.h.inc"
+} // namespace gnnc
+
+using namespace mlir;
+using namespace gnnc;
+
+LogicalResult gnnc::lowerEntries(ModuleOp module, std::vector<EntryInfo> &entries, llvm::raw_ostream *memoryReport) {
+  SmallVector<func::FuncOp> functions;
+  for (auto func : module.getOps<func::FuncOp>())
+    if (func->hasAttr(gnn::attrs::entry))
+      functions.push_back(func);
+  KernelLibrary kernels(module);
+  HostCode host(module);
+  for (func::FuncOp func : functions) {
+    FailureOr<EntryInfo> info = readEntry(func);
+    if (failed(info))
+      return failure();
+    FailureOr<MemoryPlan> plan = planMemory(func, *info);
+    if (failed(plan))
+      return failure();
+    info->failsLate = plan->failsLate;
+    if (memoryReport)
+      reportMemory(*plan, *info, *memoryReport);
+    lowerEntry(func, *info, *plan, kernels, host);
+    entries.push_back(std::move(*info));
+  }
+  for (func::FuncOp func : functions)
+    func.erase();
+  return success();
+}
+
+namespace {
+struct LowerEntries : gnnc::impl::LowerEntriesBase<LowerEntries> {
+  using LowerEntriesBase::LowerEntriesBase;
+  void runOnOperation() override {
+    std::vector<EntryInfo> entries;
+    if (failed(lowerEntries(getOperation(), entries, report ? &llvm::errs() : nullptr)))
+      signalPassFailure();
+  }
+};
+} // namespace
+
+void gnnc::addLoweringToLLVM(OpPassManager &passes) {
+  // Address arithmetic was emitted in the order of loops: what belongs outside moves there.
+  passes.addPass(createCanonicalizerPass());
+  passes.addPass(createCSEPass());
+  passes.addPass(createLoopInvariantCodeMotionPass());
+  passes.addPass(arith::createArithExpandOpsPass());
+  passes.addPass(createSCFToControlFlowPass());
+  passes.addPass(createConvertVectorToLLVMPass());
+  passes.addPass(createConvertMathToLLVMPass());
+  passes.addPass(createConvertMathToLibmPass());
+  passes.addPass(createArithToLLVMConversionPass());
+  passes.addPass(createConvertControlFlowToLLVMPass());
+  passes.addPass(createUBToLLVMConversionPass());
+  passes.addPass(createReconcileUnrealizedCastsPass());
+  passes.addPass(createCSEPass());
+}
+
+void gnnc::registerConversionPasses() {
+  registerGnncConversionPasses();
+  PassPipelineRegistration<>("gnn-lower-to-llvm", "Lower the functions that gnn-lower-entries makes to the llvm dialect",
+                             addLoweringToLLVM);
+}

@@ -1,0 +1,479 @@
+// Emits the body of an entry: structure first, then sizes and memory, then kernels and products in order.
+#include "LowerEntry.h"
+
+#include "mlir/IR/BuiltinAttributes.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+using namespace gnnc;
+using namespace gnnc::gnn;
+
+StringRef KernelLibrary::get(const KernelSpace &space, Location loc, StringRef label) {
+  std::string &name = names[space.key()];
+  if (!name.empty())
+    return name;
+  name = "kernel" + std::to_string(names.size() - 1);
+  if (!label.empty()) {
+    name += '.';
+    for (char c : label)
+      name += llvm::isAlnum(c) ? c : '_';
+  }
+  emitKernel(space, module, loc, name);
+  return name;
+}
+
+namespace {
+// Values of abi.h.
+enum : int32_t { errorIndex = 5 };
+int32_t abiDtype(Type element) {
+  if (element.isF32())
+    return 0;
+  if (element.isF64())
+    return 1;
+  if (element.isInteger(32))
+    return 2;
+  if (element.isInteger(64))
+    return 3;
+  return 4;
+}
+
+class BodyEmitter {
+public:
+  BodyEmitter(func::FuncOp func, const EntryInfo &info, MemoryPlan &plan, KernelLibrary &kernels, HostCode &host)
+      : func(func), info(info), plan(plan), kernels(kernels), host(host), b(host.b) {}
+  void run();
+
+private:
+  func::FuncOp func;
+  const EntryInfo &info;
+  MemoryPlan &plan;
+  KernelLibrary &kernels;
+  HostCode &host;
+  OpBuilder &b;
+
+  Value frame, buffers, sizes;         // the body's arguments
+  Value kernelArgs, combines;          // scratch for launches
+  DenseMap<SizeAttr, Value> sizeValues;
+  DenseMap<Value, Value> pointers;     // of roots that are not buffers or outputs; graphs and orders too
+  DenseMap<unsigned, Value> outputs;   // by argument
+  SmallVector<Value> bufferPointers;
+
+  // Layout of gnnrt_combine in 8-byte words: four pointers, row_elements, then kind and dtype.
+  static constexpr int64_t combineWords = 6;
+
+  Value size(SizeAttr size);
+  Value pointer(Value value);
+  Value scalar(Value value);
+  void emitOp(Operation *op);
+  void emitAddSelfLoops(AddSelfLoopsOp op);
+  void emitOrderBy(OrderByOp op);
+  void emitCheck(CheckIndexOp op);
+  void emitSize(SizeOp op);
+  void emitFoldKey(FoldKeyOp op);
+  void emitKernelStep(KernelOp op);
+  void emitGemm(GemmOp op);
+  void emitCopy(const OutputCopy &copy);
+  Value constantData(arith::ConstantOp op);
+  void reserve(unsigned phase);
+  Value bufferBytes(const PlannedBuffer &buffer);
+  Value slotCount(KernelOp op);
+  Value cutEntries(const KernelSpace &space) { return size(entrySize(space, space.sizes[space.row])); }
+  SizeAttr entrySize(const KernelSpace &space, SizeAttr size) {
+    return size.substitute([&](int64_t id) { return SizeAttr::set(func.getContext(), space.sets[id]); });
+  }
+  /// The buffer of an op for a purpose.
+  Value buffer(Operation *op, PlannedBuffer::Purpose purpose, unsigned result = 0, bool extreme = false);
+  unsigned fillCombines(KernelOp op, const KernelSpace &space);
+  std::string stepName(Operation *op, StringRef label);
+};
+} // namespace
+
+//===----------------------------------------------------------------------===//
+// Values
+//===----------------------------------------------------------------------===//
+
+Value BodyEmitter::size(SizeAttr size) {
+  if (std::optional<int64_t> constant = size.getConstant())
+    return host.integer(*constant);
+  Value &known = sizeValues[size];
+  if (known)
+    return known;
+  Value sum;
+  ArrayRef<int64_t> terms = size.getTerms();
+  for (size_t i = 0; i < terms.size(); i += 2 + terms[i + 1]) {
+    Value product = host.integer(terms[i]);
+    for (int64_t factor : terms.slice(i + 2, terms[i + 1])) {
+      Value value;
+      if (factor >= 0) {
+        value = host.load(sizes, host.i64(), factor);
+      } else {
+        CeilDivAttr quotient = size.getQuotients()[-factor - 1];
+        Value numerator = host.add(this->size(quotient.getNumerator()), host.integer(quotient.getDivisor() - 1));
+        value = LLVM::SDivOp::create(b, host.loc, numerator, host.integer(quotient.getDivisor()));
+      }
+      product = host.mul(product, value);
+    }
+    sum = sum ? host.add(sum, product) : product;
+  }
+  return sizeValues[size] = sum;
+}
+
+Value BodyEmitter::pointer(Value value) {
+  Value root = memoryRoot(value);
+  if (auto it = pointers.find(root); it != pointers.end())
+    return it->second;
+  const Storage &storage = plan.storage.find(root)->second;
+  switch (storage.kind) {
+  case Storage::Argument:
+    return pointers[root] = host.load(buffers, host.ptr(), storage.number);
+  case Storage::Output:
+    return outputs[storage.number];
+  case Storage::Buffer:
+    return bufferPointers[storage.number];
+  case Storage::Constant:
+    return pointers[root] = constantData(root.getDefiningOp<arith::ConstantOp>());
+  case Storage::Structure:
+  case Storage::Scalar:
+    break;
+  }
+  return host.null(); // structure and scalars are in `pointers` once their op was emitted
+}
+
+/// The value of a 0-d tensor.
+Value BodyEmitter::scalar(Value value) {
+  Type element = elementOf(value);
+  return host.load(pointer(value), element.isInteger(1) ? Type(b.getI8Type()) : element);
+}
+
+Value BodyEmitter::constantData(arith::ConstantOp op) {
+  auto elements = cast<DenseElementsAttr>(op.getValue());
+  Type element = elements.getElementType();
+  if (element.isInteger(1)) {
+    SmallVector<int8_t> bytes;
+    for (bool value : elements.getValues<bool>())
+      bytes.push_back(value);
+    auto type = RankedTensorType::get({static_cast<int64_t>(bytes.size())}, b.getI8Type());
+    return host.data(LLVM::LLVMArrayType::get(b.getI8Type(), bytes.size()),
+                     DenseElementsAttr::get(type, ArrayRef<int8_t>(bytes)), "gnnc_constant");
+  }
+  int64_t count = elements.getNumElements();
+  auto type = RankedTensorType::get({count}, element);
+  SmallVector<Attribute> values(elements.getValues<Attribute>());
+  return host.data(LLVM::LLVMArrayType::get(element, count), DenseElementsAttr::get(type, values), "gnnc_constant");
+}
+
+std::string BodyEmitter::stepName(Operation *op, StringRef label) {
+  std::string line = sourceLine(op->getLoc());
+  return line.empty() ? label.str() : (label + " (" + line + ")").str();
+}
+
+//===----------------------------------------------------------------------===//
+// Structure and scalars
+//===----------------------------------------------------------------------===//
+
+void BodyEmitter::emitAddSelfLoops(AddSelfLoopsOp op) {
+  Value graph = pointer(op.getGraph());
+  Value made = host.call("gnnrt_add_self_loops", host.ptr(),
+                         {frame, graph, host.integer32(static_cast<int32_t>(op.getExisting()))});
+  host.returnIfNull(made);
+  pointers[op.getResult()] = made;
+  pointers[op.getOld()] = host.call("gnnrt_graph_old", host.ptr(), {made});
+  SizeAttr edges = cast<GnnGraphType>(op.getResult().getType()).getEdges();
+  if (std::optional<int64_t> set = edges.getSet())
+    host.store(host.call("gnnrt_graph_num_edges", host.i64(), {made}), sizes, *set);
+}
+
+void BodyEmitter::emitOrderBy(OrderByOp op) {
+  auto type = cast<OrderType>(op.getResult().getType());
+  Value order = host.call("gnnrt_order_by", host.ptr(),
+                          {frame, pointer(op.getIndex()), size(type.getEntries()), size(type.getRows())});
+  host.returnIfNull(order);
+  pointers[op.getResult()] = order;
+}
+
+void BodyEmitter::emitCheck(CheckIndexOp op) {
+  Value position = scalar(op.getPosition());
+  if (position.getType() != host.i64())
+    position = LLVM::SExtOp::create(b, host.loc, host.i64(), position);
+  Value inRange = LLVM::ICmpOp::create(b, host.loc, LLVM::ICmpPredicate::ult, position, size(op.getBound()));
+  std::string line = sourceLine(op.getLoc());
+  std::string message = (line.empty() ? "" : line + ": ") + op.getWhat().str() + " is out of range: it must be from 0 to below " +
+                        info.sizeText(op.getBound());
+  host.require(inRange, [&] {
+    return host.call("gnnrt_frame_fail", host.i32(), {frame, host.integer32(errorIndex), host.text(message)});
+  });
+}
+
+void BodyEmitter::emitSize(SizeOp op) {
+  Type element = elementOf(op.getResult());
+  Value value = size(op.getSize());
+  if (isa<FloatType>(element))
+    value = LLVM::SIToFPOp::create(b, host.loc, element, value);
+  else if (element != host.i64())
+    value = LLVM::TruncOp::create(b, host.loc, element, value);
+  Value memory = host.local(element, 1);
+  host.store(value, memory);
+  pointers[op.getResult()] = memory;
+}
+
+void BodyEmitter::emitFoldKey(FoldKeyOp op) {
+  auto constant = [&](uint64_t value) { return host.integer(static_cast<int64_t>(value)); };
+  auto shifted = [&](Value value, int64_t by) -> Value {
+    Value right = LLVM::LShrOp::create(b, host.loc, value, host.integer(by));
+    return LLVM::XOrOp::create(b, host.loc, value, right);
+  };
+  Value number = scalar(op.getNumber());
+  if (number.getType() != host.i64())
+    number = LLVM::SExtOp::create(b, host.loc, host.i64(), number);
+  Value z = host.add(scalar(op.getKey()), host.mul(constant(0x9E3779B97F4A7C15), host.add(number, host.integer(1))));
+  z = host.mul(shifted(z, 30), constant(0xBF58476D1CE4E5B9));
+  z = host.mul(shifted(z, 27), constant(0x94D049BB133111EB));
+  Value memory = host.local(host.i64(), 1);
+  host.store(shifted(z, 31), memory);
+  pointers[op.getResult()] = memory;
+}
+
+void BodyEmitter::emitOp(Operation *op) {
+  host.loc = op->getLoc();
+  llvm::TypeSwitch<Operation *>(op)
+      .Case([&](EndpointOp o) {
+        pointers[o.getResult()] = host.call(o.getEnd() == Direction::Src ? "gnnrt_graph_src" : "gnnrt_graph_dst",
+                                            host.ptr(), {pointer(o.getGraph())});
+      })
+      .Case([&](DegreeOp o) {
+        Value degree =
+            host.call(o.getEnd() == Direction::Src ? "gnnrt_graph_out_degree" : "gnnrt_graph_in_degree", host.ptr(),
+                      {frame, pointer(o.getGraph())});
+        host.returnIfNull(degree);
+        pointers[o.getResult()] = degree;
+      })
+      .Case([&](OrderOp o) {
+        Value order = host.call(o.getEnd() == Direction::Src ? "gnnrt_out_order" : "gnnrt_in_order", host.ptr(),
+                                {frame, pointer(o.getGraph())});
+        host.returnIfNull(order);
+        pointers[o.getResult()] = order;
+      })
+      .Case([&](AddSelfLoopsOp o) { emitAddSelfLoops(o); })
+      .Case([&](OrderByOp o) { emitOrderBy(o); })
+      .Case([&](CheckIndexOp o) { emitCheck(o); })
+      .Case([&](SizeOp o) { emitSize(o); })
+      .Case([&](FoldKeyOp o) { emitFoldKey(o); })
+      .Case([&](KernelOp o) { emitKernelStep(o); })
+      .Case([&](GemmOp o) { emitGemm(o); });
+}
+
+//===----------------------------------------------------------------------===//
+// Memory
+//===----------------------------------------------------------------------===//
+
+/// The number of slots that a kernel's pieces need: 0 if nothing is cut.
+Value BodyEmitter::slotCount(KernelOp op) {
+  const KernelSpace &space = plan.kernels.find(op)->second;
+  if (space.hasOrder())
+    return host.load(pointers[op.getOrder()], host.i64(), 4); // gnnrt_order_view::num_slots
+  Value slots = host.call("gnnrt_cut_slots", host.i64(), {cutEntries(space), size(entrySize(space, space.rowWork()))});
+  Value one = LLVM::ICmpOp::create(b, host.loc, LLVM::ICmpPredicate::eq, slots, host.integer(1));
+  return LLVM::SelectOp::create(b, host.loc, one, host.integer(0), slots);
+}
+
+Value BodyEmitter::bufferBytes(const PlannedBuffer &buffer) {
+  if (buffer.purpose == PlannedBuffer::Workspace) {
+    auto gemm = cast<GemmOp>(buffer.op);
+    return host.call("gnnrt_gemm_workspace", host.i64(),
+                     {host.integer32(abiDtype(buffer.element)), size(gemm.getM()), size(gemm.getN()), size(gemm.getK())});
+  }
+  Value bytes = host.mul(size(buffer.elements), host.integer(elementBytes(buffer.element)));
+  return buffer.purpose == PlannedBuffer::Slots ? host.mul(bytes, slotCount(cast<KernelOp>(buffer.op))) : bytes;
+}
+
+/// Reserves the buffers that are first written in a phase.
+void BodyEmitter::reserve(unsigned phase) {
+  SmallVector<unsigned> numbers;
+  SmallVector<int32_t> lifetimes;
+  for (auto [i, buffer] : llvm::enumerate(plan.buffers))
+    if (buffer.phase == phase) {
+      numbers.push_back(i);
+      lifetimes.push_back(buffer.first);
+      lifetimes.push_back(buffer.last);
+    }
+  if (numbers.empty())
+    return;
+  int64_t count = numbers.size();
+  Value bytes = host.local(host.i64(), count), places = host.local(host.ptr(), count);
+  for (auto [i, number] : llvm::enumerate(numbers))
+    host.store(bufferBytes(plan.buffers[number]), bytes, i);
+  auto type = RankedTensorType::get({count * 2}, b.getI32Type());
+  Value table = host.data(LLVM::LLVMArrayType::get(b.getI32Type(), count * 2),
+                          DenseElementsAttr::get(type, ArrayRef<int32_t>(lifetimes)), info.name + ".lifetimes");
+  host.returnIfFailed(
+      host.call("gnnrt_reserve", host.i32(), {frame, host.integer32(count), bytes, table, places}));
+  for (auto [i, number] : llvm::enumerate(numbers))
+    bufferPointers[number] = host.load(places, host.ptr(), i);
+}
+
+Value BodyEmitter::buffer(Operation *op, PlannedBuffer::Purpose purpose, unsigned result, bool extreme) {
+  for (auto [i, buffer] : llvm::enumerate(plan.buffers))
+    if (buffer.op == op && buffer.purpose == purpose && buffer.result == result && buffer.extreme == extreme)
+      return bufferPointers[i];
+  return host.null();
+}
+
+/// A value that leaves through an output but lives elsewhere.
+void BodyEmitter::emitCopy(const OutputCopy &copy) {
+  auto type = cast<RankedTensorType>(copy.value.getType());
+  Value bytes = host.mul(size(product(func.getContext(), dimsOf(type))),
+                         host.integer(elementBytes(type.getElementType())));
+  LLVM::MemcpyOp::create(b, host.loc, outputs[copy.arg], pointer(copy.value), bytes, /*isVolatile=*/false);
+}
+
+//===----------------------------------------------------------------------===//
+// Kernels and products
+//===----------------------------------------------------------------------===//
+
+/// Describes how the results of pieces are combined; returns how many descriptions there are.
+unsigned BodyEmitter::fillCombines(KernelOp op, const KernelSpace &space) {
+  unsigned count = 0;
+  Value rowElements = size(entrySize(space, space.rowElements()));
+  for (auto [i, result] : llvm::enumerate(space.results)) {
+    if (result.pairedWith)
+      continue;
+    bool bare = result.combine == CombineKind::ArgMax || result.combine == CombineKind::ArgMin;
+    unsigned winner = bare ? i : i + 1;
+    bool paired = !bare && winner < space.results.size() && space.results[winner].pairedWith;
+    int64_t first = int64_t(count) * combineWords;
+    host.store(buffer(op, PlannedBuffer::Slots, i, bare), combines, first);
+    host.store(bare ? host.null() : pointer(op.getResult(i)), combines, first + 1);
+    host.store(bare || paired ? buffer(op, PlannedBuffer::Slots, winner) : host.null(), combines, first + 2);
+    host.store(bare || paired ? pointer(op.getResult(winner)) : host.null(), combines, first + 3);
+    host.store(rowElements, combines, first + 4);
+    Type element = space.body->getTerminator()->getOperand(i).getType();
+    host.store(host.integer32(static_cast<int32_t>(result.combine)), combines, 2 * (first + 5));
+    host.store(host.integer32(abiDtype(element)), combines, 2 * (first + 5) + 1);
+    ++count;
+  }
+  return count;
+}
+
+void BodyEmitter::emitKernelStep(KernelOp op) {
+  const KernelSpace &space = plan.kernels.find(op)->second;
+  StringRef symbol = kernels.get(space, op.getLoc(), op.getLabel());
+  for (auto [i, arg] : llvm::enumerate(kernelArguments(space))) {
+    Value value;
+    switch (arg.kind) {
+    case KernelArg::Index:
+      value = pointer(op.getIndices()[arg.number]);
+      break;
+    case KernelArg::Input:
+      value = pointer(op.getInputs()[arg.number]);
+      break;
+    case KernelArg::Result:
+      value = pointer(op.getResult(arg.number));
+      break;
+    case KernelArg::Partial:
+      value = buffer(op, PlannedBuffer::Slots, arg.number);
+      break;
+    case KernelArg::Extreme:
+      value = buffer(op, PlannedBuffer::Slots, arg.number, /*extreme=*/true);
+      break;
+    case KernelArg::Order:
+      value = pointers[op.getOrder()];
+      break;
+    case KernelArg::Size:
+      value = size(SizeAttr::set(func.getContext(), space.sets[arg.number]));
+      break;
+    }
+    host.store(value, kernelArgs, i);
+  }
+  Value name = host.text(stepName(op, op.getLabel())), function = host.addressOf(symbol);
+  Value work = size(entrySize(space, space.rowWork()));
+  SmallVector<Value> args{frame, name, function, kernelArgs};
+  StringRef launch = "gnnrt_launch_rows";
+  switch (space.launch) {
+  case LaunchKind::Once:
+    args.append({host.integer(1), work});
+    break;
+  case LaunchKind::Rows:
+    args.append({size(entrySize(space, space.sizes[space.row])), work});
+    break;
+  case LaunchKind::Order: {
+    unsigned count = fillCombines(op, space);
+    args.append({pointers[op.getOrder()], combines, host.integer32(count)});
+    launch = "gnnrt_launch_order";
+    break;
+  }
+  case LaunchKind::Cut: {
+    unsigned count = fillCombines(op, space);
+    args.append({cutEntries(space), work, combines, host.integer32(count)});
+    launch = "gnnrt_launch_cut";
+    break;
+  }
+  }
+  host.returnIfFailed(host.call(launch, host.i32(), args));
+}
+
+void BodyEmitter::emitGemm(GemmOp op) {
+  Value workspace = buffer(op, PlannedBuffer::Workspace);
+  host.returnIfFailed(host.call(
+      "gnnrt_gemm", host.i32(),
+      {frame, host.text(stepName(op, "matmul")), host.integer32(abiDtype(elementOf(op.getResult()))),
+       host.integer32(op.getTransposeLhs()), host.integer32(op.getTransposeRhs()), size(op.getM()), size(op.getN()),
+       size(op.getK()), pointer(op.getLhs()), pointer(op.getRhs()), pointer(op.getResult()), workspace}));
+}
+
+//===----------------------------------------------------------------------===//
+// The body
+//===----------------------------------------------------------------------===//
+
+void BodyEmitter::run() {
+  b.setInsertionPointToEnd(host.module.getBody());
+  host.loc = func.getLoc();
+  Type ptr = host.ptr();
+  auto type = LLVM::LLVMFunctionType::get(host.i32(), {ptr, ptr, ptr});
+  auto body = LLVM::LLVMFuncOp::create(b, func.getLoc(), info.name + ".body", type, LLVM::Linkage::Internal,
+                                       /*dsoLocal=*/true);
+  Block *entry = host.begin(body);
+  frame = entry->getArgument(0);
+  buffers = entry->getArgument(1);
+  sizes = entry->getArgument(2);
+  size_t mostArgs = 1, mostResults = 1;
+  for (auto &[op, space] : plan.kernels) {
+    mostArgs = std::max(mostArgs, kernelArguments(space).size());
+    mostResults = std::max(mostResults, space.results.size());
+  }
+  kernelArgs = host.local(ptr, mostArgs);
+  combines = host.local(host.i64(), combineWords * mostResults);
+  bufferPointers.resize(plan.buffers.size());
+
+  for (Operation *op : plan.early)
+    emitOp(op);
+  host.loc = func.getLoc();
+  for (const auto &[root, storage] : plan.storage)
+    if (storage.kind == Storage::Output)
+      outputs[storage.number];
+  for (const OutputCopy &copy : plan.copies)
+    outputs[copy.arg];
+  for (unsigned arg = 0; arg < info.args.size(); ++arg) {
+    auto it = outputs.find(arg);
+    if (it == outputs.end())
+      continue;
+    Value memory = host.call("gnnrt_frame_output", ptr, {frame, host.integer32(arg)});
+    host.returnIfNull(memory);
+    it->second = memory;
+  }
+  for (auto [i, op] : llvm::enumerate(plan.steps)) {
+    for (auto [phase, step] : llvm::enumerate(plan.phases))
+      if (step == static_cast<int>(i))
+        reserve(phase);
+    emitOp(op);
+  }
+  host.loc = func.getLoc();
+  for (const OutputCopy &copy : plan.copies)
+    emitCopy(copy);
+  LLVM::ReturnOp::create(b, host.loc, host.integer32(0));
+}
+
+void gnnc::lowerEntry(func::FuncOp func, const EntryInfo &info, MemoryPlan &plan, KernelLibrary &kernels,
+                      HostCode &host) {
+  BodyEmitter(func, info, plan, kernels, host).run();
+}

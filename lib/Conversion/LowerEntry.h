@@ -1,0 +1,31 @@
+// An entry's straight line of steps as the function that the runtime calls.
+#ifndef GNNC_LIB_CONVERSION_LOWERENTRY_H
+#define GNNC_LIB_CONVERSION_LOWERENTRY_H
+
+#include "HostCode.h"
+#include "LowerKernel.h"
+#include "MemoryPlan.h"
+
+#include "llvm/ADT/StringMap.h"
+
+namespace gnnc {
+
+/// Functions of kernels, shared by all entries of a module: kernels that need the same code have one.
+class KernelLibrary {
+public:
+  explicit KernelLibrary(mlir::ModuleOp module) : module(module) {}
+  /// The name of the function for a kernel.
+  llvm::StringRef get(const KernelSpace &space, mlir::Location loc, llvm::StringRef label);
+
+private:
+  mlir::ModuleOp module;
+  llvm::StringMap<std::string> names; // by key
+};
+
+/// Adds the body of an entry, "<name>.body", to the module.
+void lowerEntry(mlir::func::FuncOp func, const EntryInfo &info, MemoryPlan &plan, KernelLibrary &kernels,
+                HostCode &host);
+
+} // namespace gnnc
+
+#endif
