@@ -30,6 +30,9 @@ config.substitutions += [
 agree = 'gnnc-opt %s {} -test-gnn-agree="pipeline=func.func(gnn-differentiate) tolerance={}" -o /dev/null'
 config.substitutions += [
     ("%first_order", agree.format("-test-gnn-nest", "1e-9")),
+    # Or its results, gradients and so on are printed, with all cotangents 1.
+    ("%print_first_order", "gnnc-opt %s -test-gnn-nest=ones -gnn-differentiate -test-gnn-interpret -o /dev/null"),
+    ("%print_second_order", "gnnc-opt %s -test-gnn-nest=ones -test-gnn-nest=ones -gnn-differentiate -test-gnn-interpret -o /dev/null"),
     ("%second_order", agree.format("-test-gnn-nest -test-gnn-nest", "1e-7")),
 ]
 

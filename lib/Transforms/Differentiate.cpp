@@ -231,7 +231,9 @@ LogicalResult findActive(Tape &tape) {
   for (Operation *op : tape.ops) {
     if (isa<NondiffOp>(op) || !tape.isActive(op))
       continue;
-    if (isRounding(op) && !op->use_empty()) {
+    bool isUsed =
+        llvm::any_of(op->getResults(), [&](Value r) { return !r.use_empty() || llvm::is_contained(tape.results, r); });
+    if (isRounding(op) && isUsed) {
       op->emitError() << (isa<arith::FPToSIOp, arith::FPToUIOp>(op) ? "turning a value into an integer" : "rounding")
                       << " loses its derivative; write nondiff(...) around the value if that is meant";
       ok = false;

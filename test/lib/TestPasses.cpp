@@ -116,7 +116,7 @@ void print(raw_ostream &os, const Tensor &tensor) {
     if (std::isnan(cell))
       os << "nan";
     else
-      os << llvm::format("%.6g", static_cast<double>(cell));
+      os << llvm::format("%.6g", static_cast<double>(cell == 0 ? 0 : cell));
   });
   os << "]";
 }
@@ -141,6 +141,9 @@ Cell relativeError(const Tensor &a, const Tensor &b) {
 /// gradients.
 struct NestPass : PassWrapper<NestPass, OperationPass<ModuleOp>> {
   MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(NestPass)
+  NestPass() = default;
+  NestPass(const NestPass &other) : PassWrapper(other) {}
+  Option<bool> ones{*this, "ones", llvm::cl::desc("All cotangents are 1"), llvm::cl::init(false)};
   StringRef getArgument() const override { return "test-gnn-nest"; }
   StringRef getDescription() const override {
     return "Wrap every function's body in a vjp and return its gradients too";
@@ -157,7 +160,7 @@ struct NestPass : PassWrapper<NestPass, OperationPass<ModuleOp>> {
       nest(function);
   }
 
-  static void nest(func::FuncOp function) {
+  void nest(func::FuncOp function) {
     Block &entry = function.getBody().front();
     auto ret = cast<func::ReturnOp>(entry.getTerminator());
     SmallVector<Value> wrt, cotangents;
@@ -166,6 +169,8 @@ struct NestPass : PassWrapper<NestPass, OperationPass<ModuleOp>> {
       if (isReal(result.getType())) {
         unsigned place = function.getNumArguments();
         (void)function.insertArgument(place, result.getType(), {}, result.getLoc());
+        if (ones)
+          function.setArgAttr(place, "test.value", Builder(function.getContext()).getDenseF64ArrayAttr(1.0));
         cotangents.push_back(entry.getArgument(place));
       }
     OpBuilder builder(ret);
