@@ -32,7 +32,8 @@ StringRef gnnc::describe(Tok kind) {
 
 std::string gnnc::unescape(StringRef spelling) {
   std::string value;
-  StringRef inner = spelling.drop_front().drop_back();
+  StringRef inner = spelling.drop_front();
+  inner.consume_back("\""); // missing after an error
   for (size_t i = 0; i < inner.size(); ++i) {
     char c = inner[i];
     if (c == '\\' && i + 1 < inner.size()) {

@@ -191,11 +191,15 @@ Expr *Parser::parsePrimary() {
     wildcards.push_back(first);
     return make<WildcardExpr>(0, first);
   }
-  case Tok::kwNondiff: // nondiff(e) is written as a call
+  case Tok::kwNondiff:
+  case Tok::kwVar: {
+    // nondiff(e) and var(x), the variance, are written as calls.
     if (peek().kind != Tok::lParen)
       break;
+    StringRef name = text(current());
     advance();
-    return make<NameExpr>(0, first, "nondiff");
+    return make<NameExpr>(0, first, name);
+  }
   case Tok::kwNone:
     error(Diag::badPlaceForNone, first, "'None' stands only in brackets: x[:, None]");
     return nullptr;

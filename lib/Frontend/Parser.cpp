@@ -90,8 +90,9 @@ bool Parser::expectName(Name &name, const Twine &what) {
 
 bool Parser::atStatementKeyword() const {
   switch (current().kind) {
-  case Tok::kwLet:
   case Tok::kwVar:
+    return peek().kind != Tok::lParen; // the variance
+  case Tok::kwLet:
   case Tok::kwReturn:
   case Tok::kwFor:
   case Tok::kwWhile:

@@ -5,10 +5,10 @@
 
 #include "gnnc/Frontend/Source.h"
 #include "llvm/ADT/ArrayRef.h"
+#include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/Support/Allocator.h"
 #include "llvm/Support/Casting.h"
-#include "llvm/Support/StringSaver.h"
 #include "llvm/Support/raw_ostream.h"
 
 namespace gnnc::ast {
@@ -508,7 +508,7 @@ struct Module {
   llvm::StringRef name; // `nn` for stdlib/nn.gnn
   llvm::ArrayRef<Decl *> decls;
 
-  Module() : strings(arena) {}
+  Module() = default;
   Module(const Module &) = delete;
   Module &operator=(const Module &) = delete;
 
@@ -522,11 +522,15 @@ struct Module {
     std::uninitialized_copy(items.begin(), items.end(), to);
     return {to, items.size()};
   }
-  llvm::StringRef save(llvm::StringRef text) { return strings.save(text); }
+  llvm::StringRef save(llvm::StringRef text) {
+    char *to = arena.Allocate<char>(text.size());
+    llvm::copy(text, to);
+    return {to, text.size()};
+  }
 
 private:
+  // Used only from here: LLVM's library, which is not built with sanitizers, must not allocate in it as well.
   llvm::BumpPtrAllocator arena;
-  llvm::StringSaver strings;
 };
 
 /// "+", "and", ...
