@@ -7,15 +7,16 @@ namespace {
 
 using Json = nlohmann::json;
 
-const std::map<std::string, Element> elementNames = {
+constexpr std::pair<const char *, Element> elementNames[] = {
     {"f32", Element::F32},   {"f64", Element::F64},     {"i32", Element::I32}, {"i64", Element::I64},
     {"bool", Element::Bool}, {"index", Element::Index}, {"u8", Element::U8},   {"key", Element::Key}};
 
 Element parseElement(const Json &json) {
-  auto it = elementNames.find(json.at("dtype").get<std::string>());
-  if (it == elementNames.end())
-    fail("unknown element type {}", json.at("dtype").dump());
-  return it->second;
+  std::string dtype = json.at("dtype").get<std::string>();
+  for (auto &[name, element] : elementNames)
+    if (dtype == name)
+      return element;
+  fail("unknown element type {}", dtype);
 }
 
 Initialiser parseInit(const Json &json, const Json &arg) {
@@ -92,7 +93,7 @@ DType storageOf(Element element) {
 const char *elementName(Element element) {
   for (auto &[name, value] : elementNames)
     if (value == element)
-      return name.c_str();
+      return name;
   return "?";
 }
 

@@ -9,7 +9,7 @@ Pair::Pair(Runtime &runtime, Inputs &inputs, const std::string &of, const BindOp
   const Entry &forwardEntry = runtime.manifest().entry(names.forward);
   const Entry &backwardEntry = runtime.manifest().entry(names.backward);
   inputs.checkNames({&forwardEntry, &backwardEntry});
-  forwardCall.emplace(runtime, inputs, forwardEntry, forwardOptions);
+  forwardCall = std::make_unique<BoundCall>(runtime, inputs, forwardEntry, forwardOptions);
   forwardCall->run();
 
   for (const Arg &arg : forwardEntry.args)
@@ -25,7 +25,7 @@ Pair::Pair(Runtime &runtime, Inputs &inputs, const std::string &of, const BindOp
   bind.verbose = forwardOptions.verbose;
   bind.makes = makeCotangent ? forwardOptions.makes : BindOptions::Makes::Keys;
   bind.make = makeCotangent;
-  backwardCall.emplace(runtime, inputs, backwardEntry, bind);
+  backwardCall = std::make_unique<BoundCall>(runtime, inputs, backwardEntry, bind);
   backwardCall->run();
 }
 
