@@ -116,7 +116,7 @@ void BoundCall::makeRest(Inputs &inputs, const BindOptions &options) {
     std::optional<Tensor> value;
     if (inputs.isSet(arg))
       value = inputs.setValue(arg, *shape);
-    else if (arg.defaultReal || arg.defaultInteger)
+    else if ((arg.defaultReal || arg.defaultInteger) && !(options.makeKeys && arg.element == Element::Key))
       value = defaultValue(arg, *shape);
     else if (options.make)
       value = options.make(arg, *shape, knownSizes);

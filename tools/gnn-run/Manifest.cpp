@@ -1,5 +1,6 @@
 // Reading the manifest; see Manifest.h.
 #include "Manifest.h"
+#include "Sizes.h"
 #include <nlohmann/json.hpp>
 
 namespace gnnrun {
@@ -68,6 +69,24 @@ Arg parseArg(const Json &json) {
   return arg;
 }
 
+/// The list of sets may leave out those that have no name in the source.
+void addMentionedSets(Entry &entry) {
+  auto add = [&](const std::string &expression) {
+    for (const std::string &set : setsIn(expression))
+      if (!entry.hasSet(set))
+        entry.sets.push_back(set);
+  };
+  for (const std::vector<Arg> *args : {&entry.args, &entry.results}) {
+    for (const Arg &arg : *args) {
+      for (const std::string &dim : arg.dims)
+        add(dim);
+      for (const std::string *set : {&arg.src, &arg.dst, &arg.edges, &arg.set})
+        if (!set->empty())
+          add(*set);
+    }
+  }
+}
+
 } // namespace
 
 DType storageOf(Element element) {
@@ -128,6 +147,7 @@ Manifest Manifest::parse(const std::string &model, const std::string &text) {
         entry.args.push_back(parseArg(arg));
       for (const Json &result : entryJson.at("results"))
         entry.results.push_back(parseArg(result));
+      addMentionedSets(entry);
       manifest.entries.push_back(std::move(entry));
     }
     for (const Json &pair : json.value("vjps", Json::array())) {

@@ -91,6 +91,7 @@ Trainer::Bound Trainer::bind(uint64_t seed, const Checkpoint *resume) {
                return names;
              }()));
   }
+  bindStep.makeKeys = true;
   bindStep.makes = BindOptions::Makes::Parameters;
   bindStep.make = [&](const Arg &arg, const std::vector<int64_t> &shape, const Sizes &) -> std::optional<Tensor> {
     if (arg.element == Element::Key && arg.kind == ArgKind::Scalar) {
