@@ -163,12 +163,15 @@ int32_t predictBody(gnnrt_frame *frame, void **buffers, int64_t *sizes) {
 // ---- A layer and its derivative: sets nodes, edges, F, O ------------------------------------------------------
 //   a_i = eps x_i + sum over edges j->i of w_e x_j;  out = tanh(a p.w + p.b)
 
-constexpr const char *layerSets[] = {"g.nodes", "g.edges", "F", "O"};
+constexpr const char *layerSets[] = {"g.nodes", "g.edges", "F", "O", "out_adj.1", "residuals.0"};
 constexpr gnnrt_size edgeDims[] = {size<1>}, nodeF[] = {size<0>, size<2>}, nodeO[] = {size<0>, size<3>};
 constexpr gnnrt_size fo[] = {size<2>, size<3>}, oDims[] = {size<3>};
-// Residuals, as doubles: w, x, p.w, eps, a, out.
-constexpr int64_t residualTerms[] = {8, 1, 1, 16, 2, 0, 2, 8, 2, 2, 3, 8, 2, 0, 3, 8, 0};
+// Residuals, eight bytes each: F, O, w, x, p.w, eps, a, out.
+constexpr int64_t residualTerms[] = {8, 1, 1, 16, 2, 0, 2, 8, 2, 2, 3, 8, 2, 0, 3, 24, 0};
 constexpr gnnrt_size residualDims[] = {{residualTerms, sizeof(residualTerms) / sizeof(int64_t), 0}};
+
+// The backward half can't compute these sizes from its arguments alone, so they are sets of their own there.
+constexpr gnnrt_size givenResidualDims[] = {size<5>}, outAdjDims[] = {size<0>, size<4>};
 
 constexpr gnnrt_arg_desc forwardArgs[] = {
     graph("g", 0, 1),
@@ -182,9 +185,8 @@ constexpr gnnrt_arg_desc forwardArgs[] = {
 };
 constexpr gnnrt_arg_desc backwardArgs[] = {
     graph("g", 0, 1),
-    tensor("residuals", GNNRT_INPUT, GNNRT_U8, residualDims, 1),
-    tensor("out_adj", GNNRT_INPUT, realType, nodeO, 2),
-    sizeArg("F", 2), // no other argument tells it
+    tensor("residuals", GNNRT_INPUT, GNNRT_U8, givenResidualDims, 1),
+    tensor("out_adj", GNNRT_INPUT, realType, outAdjDims, 2),
     tensor("w_adj", GNNRT_OUTPUT, realType, edgeDims, 1),
     tensor("x_adj", GNNRT_OUTPUT, realType, nodeF, 2),
     tensor("p.w_adj", GNNRT_OUTPUT, realType, fo, 2),
@@ -197,7 +199,7 @@ struct Saved {
   double *w, *x, *pw, *eps, *a, *out;
 
   Saved(void *memory, const int64_t *sizes) {
-    auto *at = static_cast<double *>(memory);
+    auto *at = static_cast<double *>(memory) + 2;
     auto take = [&](int64_t count) {
       double *part = at;
       at += count;
@@ -216,7 +218,9 @@ int32_t forwardBody(gnnrt_frame *frame, void **buffers, int64_t *sizes) {
   int64_t nodes = sizes[0], edges = sizes[1], f = sizes[2], o = sizes[3];
   auto *g = static_cast<const gnnrt_graph *>(buffers[0]);
   const int32_t *src = gnnrt_graph_src(g), *dst = gnnrt_graph_dst(g);
-  Saved saved(gnnrt_frame_output(frame, 7), sizes);
+  void *memory = gnnrt_frame_output(frame, 7);
+  std::copy_n(sizes + 2, 2, static_cast<int64_t *>(memory));
+  Saved saved(memory, sizes);
   std::copy_n(static_cast<const Real *>(buffers[1]), edges, saved.w);
   std::copy_n(static_cast<const Real *>(buffers[2]), nodes * f, saved.x);
   std::copy_n(static_cast<const Real *>(buffers[3]), f * o, saved.pw);
@@ -239,7 +243,9 @@ int32_t forwardBody(gnnrt_frame *frame, void **buffers, int64_t *sizes) {
   return GNNRT_OK;
 }
 
+/// F and O are what the residuals say.
 int32_t backward(gnnrt_frame *frame, void **buffers, int64_t *sizes, bool loseEdgeWeights) {
+  std::copy_n(static_cast<const int64_t *>(buffers[1]), 2, sizes + 2);
   int64_t nodes = sizes[0], edges = sizes[1], f = sizes[2], o = sizes[3];
   auto *g = static_cast<const gnnrt_graph *>(buffers[0]);
   const int32_t *src = gnnrt_graph_src(g), *dst = gnnrt_graph_dst(g);
@@ -261,7 +267,7 @@ int32_t backward(gnnrt_frame *frame, void **buffers, int64_t *sizes, bool loseEd
     x[i] = *saved.eps * a[i];
     eps += saved.x[i] * a[i];
   }
-  auto *wAdj = static_cast<Real *>(gnnrt_frame_output(frame, 4));
+  auto *wAdj = static_cast<Real *>(gnnrt_frame_output(frame, 3));
   for (int64_t e = 0; e < edges; ++e) {
     double sum = 0;
     for (int64_t k = 0; k < f; ++k) {
@@ -276,10 +282,10 @@ int32_t backward(gnnrt_frame *frame, void **buffers, int64_t *sizes, bool loseEd
     for (size_t i = 0; i < values.size(); ++i)
       to[i] = static_cast<Real>(values[i]);
   };
-  put(5, x);
-  put(6, pw);
-  put(7, b);
-  put(8, {eps});
+  put(4, x);
+  put(5, pw);
+  put(6, b);
+  put(7, {eps});
   return GNNRT_OK;
 }
 

@@ -1,6 +1,7 @@
 """What gnn-run refuses: the exit status, one line that names the fault and the way out, and old files left as they were."""
 
 import os
+import random
 import resource
 import unittest
 
@@ -114,6 +115,17 @@ class Files(TestCase):
 
     def test_sparse_is_incomplete(self):
         self.bad(encode({"x.values": ("F32", [1], [1])}), "x.indptr or x.indices is not")
+
+
+    def test_random_damage(self):
+        """Whatever bytes are changed, the tool ends with a status of its own: the result or an error."""
+        rng, good = random.Random(1), encode(regression(), {"name": "good"})
+        for _ in range(60):
+            contents = bytearray(good)
+            for _ in range(rng.randint(1, 4)):
+                contents[rng.randrange(min(len(contents), 400))] = rng.choice(b'0123456789{}[],:" \xff\x00-')
+            self.write("damaged.safetensors", bytes(contents))
+            self.train("--epochs", "1", "--quiet", data="damaged.safetensors", status=(0, 1))
 
 
 class Graphs(TestCase):

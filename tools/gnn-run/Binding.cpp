@@ -3,6 +3,20 @@
 #include <algorithm>
 
 namespace gnnrun {
+namespace {
+
+Tensor defaultValue(const Arg &arg, const std::vector<int64_t> &shape) {
+  Tensor value(storageOf(arg.element), shape);
+  for (int64_t k = 0; k < value.count(); ++k) {
+    if (arg.defaultInteger)
+      value.setInteger(k, *arg.defaultInteger);
+    else
+      value.setReal(k, arg.defaultReal.value_or(0));
+  }
+  return value;
+}
+
+} // namespace
 
 BoundCall::BoundCall(Runtime &runtime, Inputs &inputs, const Entry &entry, const BindOptions &options)
     : runtime(runtime), description(&entry), slots(entry.args.size()) {
@@ -102,13 +116,10 @@ void BoundCall::makeRest(Inputs &inputs, const BindOptions &options) {
     std::optional<Tensor> value;
     if (inputs.isSet(arg))
       value = inputs.setValue(arg, *shape);
-    else if (arg.defaultReal || arg.defaultInteger) {
-      value.emplace(storageOf(arg.element), *shape);
-      for (int64_t k = 0; k < value->count(); ++k)
-        arg.defaultReal ? value->setReal(k, *arg.defaultReal) : value->setInteger(k, *arg.defaultInteger);
-    } else if (options.make) {
+    else if ((arg.defaultReal || arg.defaultInteger) && !(options.makeKeys && arg.element == Element::Key))
+      value = defaultValue(arg, *shape);
+    else if (options.make)
       value = options.make(arg, *shape, knownSizes);
-    }
     if (value)
       slots[i].tensor = std::make_shared<Tensor>(std::move(*value));
     else
@@ -122,6 +133,7 @@ void BoundCall::makeRest(Inputs &inputs, const BindOptions &options) {
 
 void BoundCall::failUnbound(const Inputs &inputs, const std::set<std::string> &sets) const {
   std::vector<std::string> options;
+  options.reserve(sets.size());
   for (const std::string &set : sets)
     options.push_back(fmt::format("--size {}=NUMBER", set));
   std::vector<std::string> users;

@@ -22,6 +22,8 @@ struct BindOptions {
   Maker make;
   /// What `make` can make, which decides what is reported: a value that is missing, or a size.
   enum class Makes { Keys, Parameters, Everything } makes = Makes::Keys;
+  /// Whether keys are made even where the program has a default for them.
+  bool makeKeys = false;
   bool verbose = false;
 };
 

@@ -36,7 +36,7 @@ std::optional<Tensor> drawInput(const Inputs &inputs, uint64_t seed, const Arg &
       each([&](int64_t i, uint64_t n) { value.setReal(i, normal(k, n)); });
       return value;
     }
-    value = initialise(arg, shape, seed);
+    value = initialise(arg, *arg.init, shape, seed);
     if (arg.init->fn == "zeros" || arg.init->fn == "ones" || arg.init->fn == "constant")
       each([&](int64_t i, uint64_t n) { value.setReal(i, value.real(i) + 0.3 * normal(k, n)); });
     return value;

@@ -9,8 +9,6 @@
 namespace gnnrun {
 namespace {
 
-std::string baseName(const std::string &path) { return path.substr(path.find_last_of('/') + 1); }
-
 /// The integers of a metadata value: "2708,1433" or "[2708, 1433]".
 std::vector<int64_t> parseShape(const std::string &text, const std::string &origin) {
   std::string_view inner = trim(text);
@@ -64,8 +62,6 @@ const char *expectedTypes(Element element) {
     return "integers (I32 or I64)";
   }
 }
-
-std::string graphPart(const std::string &path, const char *part) { return path + "." + part; }
 
 } // namespace
 
@@ -164,7 +160,7 @@ std::optional<Found> Inputs::raw(const std::string &path) const {
   if (const SafetensorsFile *file = fileWith(name))
     return Found{std::make_shared<Tensor>(file->read(name)), fmt::format("{} in {}", name, baseName(file->path()))};
   for (auto &[graph, edges] : edgeFiles) {
-    if (name != graphPart(graph, "weight") || (edges.first.weight.empty() && !edges.first.src.empty()))
+    if (name != partOf(graph, "weight") || (edges.first.weight.empty() && !edges.first.src.empty()))
       continue;
     auto weights = std::make_shared<Tensor>(DType::F64, std::vector{static_cast<int64_t>(edges.first.weight.size())});
     std::copy(edges.first.weight.begin(), edges.first.weight.end(), weights->data<double>());
@@ -192,15 +188,14 @@ std::optional<Found> Inputs::integers(const std::string &path) const {
 
 /// A matrix stored as CSR, made dense.
 std::optional<Found> Inputs::sparse(const Arg &arg) const {
-  std::optional<Found> data = raw(graphPart(arg.path, "values"));
+  std::optional<Found> data = raw(partOf(arg.path, "values"));
   if (!data || !isReal(arg.element))
     return std::nullopt;
-  std::optional<Found> indptr = integers(graphPart(arg.path, "indptr")),
-                       indices = integers(graphPart(arg.path, "indices"));
+  std::optional<Found> indptr = integers(partOf(arg.path, "indptr")), indices = integers(partOf(arg.path, "indices"));
   std::string name = fileName(arg.path);
   if (!indptr || !indices)
     fail("{} is there, but {}.indptr or {}.indices is not: a CSR matrix has all three", data->origin, name, name);
-  auto shapeGiven = metadata(graphPart(arg.path, "shape"));
+  auto shapeGiven = metadata(partOf(arg.path, "shape"));
   if (!shapeGiven)
     fail("{} is a CSR matrix, but the metadata has no {}.shape (such as \"2708,1433\")", data->origin, name);
   std::vector<int64_t> shape = parseShape(shapeGiven->first, shapeGiven->second);
@@ -302,176 +297,6 @@ void Inputs::bindSizes(const Entry &entry, Sizes &sizes) const {
   for (const Arg &arg : entry.args)
     if (arg.kind == ArgKind::Graph)
       bindNodeSizes(arg, sizes);
-}
-
-void Inputs::bindNodeSizes(const Arg &arg, Sizes &sizes) const {
-  std::string origin;
-  if (arg.src == arg.dst)
-    if (std::optional<int64_t> size = metadataSize(graphPart(arg.path, "num_nodes"), origin))
-      sizes.bind(arg.src, *size, origin);
-  if (std::optional<int64_t> size = metadataSize(graphPart(arg.path, "num_src"), origin))
-    sizes.bind(arg.src, *size, origin);
-  if (std::optional<int64_t> size = metadataSize(graphPart(arg.path, "num_dst"), origin))
-    sizes.bind(arg.dst, *size, origin);
-}
-
-const gnnrt_graph *Inputs::graph(const Arg &arg, Sizes &sizes) {
-  auto it = graphs.find(arg.path);
-  if (it == graphs.end()) {
-    Graph made = makeGraph(arg, sizes);
-    if (!made)
-      return nullptr;
-    it = graphs.emplace(arg.path, std::move(made)).first;
-  }
-  const gnnrt_graph *graph = it->second.get();
-  std::string origin = fmt::format("graph {}", arg.path);
-  sizes.bind(arg.src, gnnrt_graph_num_src(graph), origin);
-  sizes.bind(arg.dst, gnnrt_graph_num_dst(graph), origin);
-  sizes.bind(arg.edges, gnnrt_graph_num_edges(graph), origin);
-  return graph;
-}
-
-Graph Inputs::graphFromEdges(const Arg &arg, const EdgeList &edges, const std::string &origin, bool counted,
-                             Sizes &sizes) {
-  auto numNodes = [&](const std::string &set, const std::vector<int64_t> &ends, std::optional<int64_t> given) {
-    if (given)
-      sizes.bind(set, *given, origin);
-    else if (counted && !sizes.find(set))
-      sizes.bind(set, ends.empty() ? 0 : *std::max_element(ends.begin(), ends.end()) + 1,
-                 origin + " (its largest node)");
-    return *sizes.find(set);
-  };
-  std::vector<int64_t> srcEnds = edges.src, dstEnds = edges.dst;
-  if (arg.src == arg.dst) {
-    srcEnds.insert(srcEnds.end(), edges.dst.begin(), edges.dst.end());
-    if (edges.numSrc && edges.numDst && *edges.numSrc != *edges.numDst)
-      fail("{} is a matrix of {} rows and {} columns, but {} is a graph over one set of nodes: it must be square",
-           origin, *edges.numSrc, *edges.numDst, arg.path);
-  }
-  int64_t numSrc = numNodes(arg.src, srcEnds, edges.numSrc), numDst = numNodes(arg.dst, dstEnds, edges.numDst);
-  std::vector<int64_t> shape{static_cast<int64_t>(edges.src.size())};
-  Tensor src(DType::I64, shape), dst(DType::I64, shape);
-  std::copy(edges.src.begin(), edges.src.end(), src.data<int64_t>());
-  std::copy(edges.dst.begin(), edges.dst.end(), dst.data<int64_t>());
-  return runtime.graphFromCoo(arg.path, numSrc, numDst, src, dst);
-}
-
-Graph Inputs::makeGraph(const Arg &arg, Sizes &sizes) {
-  if (auto it = edgeFiles.find(arg.path); it != edgeFiles.end())
-    return graphFromEdges(arg, it->second.first, it->second.second, true, sizes);
-
-  auto nodes = [&](const std::string &set, const std::string &origin) {
-    std::optional<int64_t> size = sizes.find(set);
-    if (!size)
-      fail("{} does not say how many nodes {} has; give --size {}=NUMBER, or {}.{} in the file's metadata", origin, set,
-           set, fileName(arg.path),
-           arg.src == arg.dst ? "num_nodes"
-           : set == arg.src   ? "num_src"
-                              : "num_dst");
-    return *size;
-  };
-  std::optional<Found> src = integers(graphPart(arg.path, "src")), dst = integers(graphPart(arg.path, "dst"));
-  if (src && dst)
-    return runtime.graphFromCoo(arg.path, nodes(arg.src, src->origin), nodes(arg.dst, dst->origin), *src->tensor,
-                                *dst->tensor);
-  if (src || dst)
-    fail("{} is there, but {} is not: a graph has both ends of its edges", src ? src->origin : dst->origin,
-         fileName(graphPart(arg.path, src ? "dst" : "src")));
-
-  std::optional<Found> indptr = integers(graphPart(arg.path, "indptr")),
-                       indices = integers(graphPart(arg.path, "indices"));
-  if (indptr && indices) {
-    if (arg.src == arg.dst && indptr->tensor->count() > 0)
-      sizes.bind(arg.src, indptr->tensor->count() - 1, indptr->origin);
-    return runtime.graphFromCsr(arg.path, nodes(arg.src, indptr->origin), *indptr->tensor, *indices->tensor);
-  }
-  if (std::optional<Found> dense = raw(arg.path)) {
-    if (!isReal(dense->tensor->dtype()) || dense->tensor->rank() != 2)
-      fail("{} is no graph: a matrix of reals, or {}.src and {}.dst, are expected", dense->origin, fileName(arg.path),
-           fileName(arg.path));
-    return runtime.graphFromDense(arg.path, *dense->tensor);
-  }
-
-  auto spec = randomSpecs.find(arg.path);
-  if (spec == randomSpecs.end())
-    spec = randomSpecs.find("");
-  if (spec == randomSpecs.end())
-    return nullptr;
-  if (spec->second.numSrc && !sizes.find(arg.src))
-    sizes.bind(arg.src, *spec->second.numSrc, "--random");
-  if (spec->second.numDst && !sizes.find(arg.dst))
-    sizes.bind(arg.dst, *spec->second.numDst, "--random");
-  if (!sizes.find(arg.src) || !sizes.find(arg.dst))
-    failUsage("--random does not say how many nodes {} has: give nodes=NUMBER in it", arg.path);
-  EdgeList edges = randomGraph(spec->second, *sizes.find(arg.src), *sizes.find(arg.dst), arg.src == arg.dst,
-                               keyOf(options.seed, arg.path));
-  return graphFromEdges(arg, edges, "--random", false, sizes);
-}
-
-void Inputs::checkNames(const std::vector<const Entry *> &entries) const {
-  std::vector<std::string> entryNames, paths, sets, graphPaths;
-  std::map<std::string, const Arg *> args;
-  for (const Entry *entry : entries) {
-    entryNames.push_back(entry->name);
-    for (const std::string &set : entry->sets)
-      if (std::find(sets.begin(), sets.end(), set) == sets.end())
-        sets.push_back(set);
-    for (const Arg &arg : entry->args)
-      if (args.emplace(arg.path, &arg).second)
-        (arg.kind == ArgKind::Graph ? graphPaths : paths).push_back(arg.path);
-  }
-  std::string where = listText(entryNames);
-  auto check = [&](const std::string &option, const std::string &name, bool known,
-                   const std::vector<std::string> &have) {
-    if (!known)
-      failUsage("{} {}: {} has nothing of this name; it has: {}", option, name, where, listText(have));
-  };
-  for (auto &[path, value] : values) {
-    auto it = args.find(path);
-    if (it != args.end() && it->second->kind == ArgKind::Size)
-      failUsage("{} {}: this is a size; give it with --size {}={}", value.option, path, it->second->set, value.text);
-    check(value.option, path, it != args.end() && it->second->holdsValue(), paths);
-    const Arg &arg = *it->second;
-    if (value.option == "--set" && arg.kind == ArgKind::Tensor && !arg.isScalarTensor())
-      failUsage("--set {}: this is a tensor; --fill {}={} gives all its elements this value", path, path, value.text);
-  }
-  for (auto &[path, text] : draws)
-    check("--draw", path, args.count(path) != 0, paths);
-  for (auto &[set, text] : sizeTexts)
-    check("--size", set, std::find(sets.begin(), sets.end(), set) != sets.end(), sets);
-  for (auto &[path, edges] : edgeFiles)
-    check("--graph", path, std::find(graphPaths.begin(), graphPaths.end(), path) != graphPaths.end(), graphPaths);
-  for (auto &[path, spec] : randomSpecs)
-    if (!path.empty())
-      check("--random", path, std::find(graphPaths.begin(), graphPaths.end(), path) != graphPaths.end(), graphPaths);
-  for (auto &[path, target] : renames) {
-    bool known = false;
-    for (auto &[name, arg] : args)
-      known |= name == path || name.starts_with(path + ".") || path.starts_with(name + ".") || path == name + "_adj";
-    for (const Entry *entry : entries)
-      for (const Arg &result : entry->results)
-        known |= path == result.path + "_adj";
-    std::vector<std::string> all = paths;
-    all.insert(all.end(), graphPaths.begin(), graphPaths.end());
-    check("--rename", path, known, all);
-  }
-}
-
-std::string Inputs::describe() const {
-  if (files.empty())
-    return "no --data file was given";
-  std::vector<std::string> parts;
-  for (auto &file : files)
-    parts.push_back(fmt::format("{} has {}", baseName(file->path()), listText(file->names(), "no tensors")));
-  return fmt::format("{}", fmt::join(parts, "; "));
-}
-
-std::vector<std::string> Inputs::metadataNames() const {
-  std::vector<std::string> names;
-  for (auto &file : files)
-    for (auto &entry : file->metadata())
-      names.push_back(entry.first);
-  return names;
 }
 
 } // namespace gnnrun

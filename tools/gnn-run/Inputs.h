@@ -25,6 +25,10 @@ struct Found {
 /// The tensor in the element type that `arg` wants; real types are converted into each other, integers into wider ones.
 TensorPtr convertFor(const Arg &arg, const TensorPtr &tensor, const std::string &origin, bool verbose);
 
+/// A path's part, such as g.src.
+inline std::string partOf(const std::string &path, const char *part) { return path + "." + part; }
+inline std::string baseName(const std::string &path) { return path.substr(path.find_last_of('/') + 1); }
+
 class Inputs {
 public:
   Inputs(const InputOptions &options, Runtime &runtime);

@@ -1,5 +1,6 @@
 // Reading the manifest; see Manifest.h.
 #include "Manifest.h"
+#include "Sizes.h"
 #include <nlohmann/json.hpp>
 
 namespace gnnrun {
@@ -7,15 +8,16 @@ namespace {
 
 using Json = nlohmann::json;
 
-const std::map<std::string, Element> elementNames = {
+constexpr std::pair<const char *, Element> elementNames[] = {
     {"f32", Element::F32},   {"f64", Element::F64},     {"i32", Element::I32}, {"i64", Element::I64},
     {"bool", Element::Bool}, {"index", Element::Index}, {"u8", Element::U8},   {"key", Element::Key}};
 
 Element parseElement(const Json &json) {
-  auto it = elementNames.find(json.at("dtype").get<std::string>());
-  if (it == elementNames.end())
-    fail("unknown element type {}", json.at("dtype").dump());
-  return it->second;
+  std::string dtype = json.at("dtype").get<std::string>();
+  for (auto &[name, element] : elementNames)
+    if (dtype == name)
+      return element;
+  fail("unknown element type {}", dtype);
 }
 
 Initialiser parseInit(const Json &json, const Json &arg) {
@@ -67,6 +69,24 @@ Arg parseArg(const Json &json) {
   return arg;
 }
 
+/// The list of sets may leave out those that have no name in the source.
+void addMentionedSets(Entry &entry) {
+  auto add = [&](const std::string &expression) {
+    for (const std::string &set : setsIn(expression))
+      if (!entry.hasSet(set))
+        entry.sets.push_back(set);
+  };
+  for (const std::vector<Arg> *args : {&entry.args, &entry.results}) {
+    for (const Arg &arg : *args) {
+      for (const std::string &dim : arg.dims)
+        add(dim);
+      for (const std::string *set : {&arg.src, &arg.dst, &arg.edges, &arg.set})
+        if (!set->empty())
+          add(*set);
+    }
+  }
+}
+
 } // namespace
 
 DType storageOf(Element element) {
@@ -92,7 +112,7 @@ DType storageOf(Element element) {
 const char *elementName(Element element) {
   for (auto &[name, value] : elementNames)
     if (value == element)
-      return name.c_str();
+      return name;
   return "?";
 }
 
@@ -127,6 +147,7 @@ Manifest Manifest::parse(const std::string &model, const std::string &text) {
         entry.args.push_back(parseArg(arg));
       for (const Json &result : entryJson.at("results"))
         entry.results.push_back(parseArg(result));
+      addMentionedSets(entry);
       manifest.entries.push_back(std::move(entry));
     }
     for (const Json &pair : json.value("vjps", Json::array())) {

@@ -9,7 +9,7 @@ Pair::Pair(Runtime &runtime, Inputs &inputs, const std::string &of, const BindOp
   const Entry &forwardEntry = runtime.manifest().entry(names.forward);
   const Entry &backwardEntry = runtime.manifest().entry(names.backward);
   inputs.checkNames({&forwardEntry, &backwardEntry});
-  forwardCall.emplace(runtime, inputs, forwardEntry, forwardOptions);
+  forwardCall = std::make_unique<BoundCall>(runtime, inputs, forwardEntry, forwardOptions);
   forwardCall->run();
 
   for (const Arg &arg : forwardEntry.args)
@@ -18,14 +18,26 @@ Pair::Pair(Runtime &runtime, Inputs &inputs, const std::string &of, const BindOp
   for (size_t i = 0; i < forwardEntry.results.size(); ++i)
     if (forwardEntry.results[i].element == Element::U8)
       state[forwardEntry.results[i].path] = forwardCall->results()[i];
+  // A cotangent has its result's shape, whatever name the backward half has for it.
+  for (size_t i = 0; i < forwardEntry.results.size(); ++i) {
+    const Arg *arg = backwardEntry.findArg(forwardEntry.results[i].path + "_adj");
+    if (!arg || !arg->holdsValue())
+      continue;
+    const std::vector<int64_t> &shape = forwardCall->results()[i]->shape();
+    std::optional<Tensor> value;
+    if (inputs.isSet(*arg))
+      value = inputs.setValue(*arg, shape);
+    else if (makeCotangent && !inputs.tensor(*arg))
+      value = makeCotangent(*arg, shape, forwardCall->sizes());
+    if (value)
+      state[arg->path] = std::make_shared<Tensor>(std::move(*value));
+  }
   BindOptions bind;
   bind.state = &state;
   bind.stateName = names.forward;
   bind.sizes = &forwardCall->sizes();
   bind.verbose = forwardOptions.verbose;
-  bind.makes = makeCotangent ? forwardOptions.makes : BindOptions::Makes::Keys;
-  bind.make = makeCotangent;
-  backwardCall.emplace(runtime, inputs, backwardEntry, bind);
+  backwardCall = std::make_unique<BoundCall>(runtime, inputs, backwardEntry, bind);
   backwardCall->run();
 }
 

@@ -20,7 +20,7 @@ public:
 
 private:
   TensorMap state; // what the backward half takes from the forward half
-  std::optional<BoundCall> forwardCall, backwardCall;
+  std::unique_ptr<BoundCall> forwardCall, backwardCall;
 };
 
 } // namespace gnnrun

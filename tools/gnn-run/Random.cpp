@@ -46,8 +46,7 @@ double normal(uint64_t k, uint64_t i) {
   return radius * std::cos(2 * std::numbers::pi * uniform(k, 2 * i + 1));
 }
 
-Tensor initialise(const Arg &arg, const std::vector<int64_t> &shape, uint64_t seed) {
-  const Initialiser &init = *arg.init;
+Tensor initialise(const Arg &arg, const Initialiser &init, const std::vector<int64_t> &shape, uint64_t seed) {
   Tensor result(storageOf(arg.element), shape);
   uint64_t k = keyOf(seed, arg.path);
   Fans fans = fansOf(shape, init.blockRank);

@@ -20,7 +20,7 @@ double uniform(uint64_t k, uint64_t i);
 double normal(uint64_t k, uint64_t i);
 
 /// A parameter as its initialiser makes it.
-Tensor initialise(const Arg &arg, const std::vector<int64_t> &shape, uint64_t seed);
+Tensor initialise(const Arg &arg, const Initialiser &init, const std::vector<int64_t> &shape, uint64_t seed);
 
 } // namespace gnnrun
 

@@ -38,7 +38,7 @@ Tensor widen(const std::vector<std::byte> &bytes, DType dtype, std::vector<int64
   for (int64_t i = 0; i < result.count(); ++i) {
     From value;
     std::memcpy(&value, bytes.data() + static_cast<size_t>(i) * sizeof(From), sizeof(From));
-    result.data<To>()[i] = value;
+    result.data<To>()[i] = static_cast<To>(value);
   }
   return result;
 }
@@ -157,6 +157,7 @@ void SafetensorsFile::readHeader(uint64_t fileSize) {
 
 void SafetensorsFile::checkCover(uint64_t dataSize) const {
   std::vector<std::pair<const Item *, const std::string *>> order;
+  order.reserve(entries.size());
   for (auto &[key, item] : entries)
     order.emplace_back(&item, &key);
   std::sort(order.begin(), order.end(), [](auto &a, auto &b) {
@@ -181,6 +182,7 @@ void SafetensorsFile::checkCover(uint64_t dataSize) const {
 
 std::vector<std::string> SafetensorsFile::names() const {
   std::vector<std::string> result;
+  result.reserve(entries.size());
   for (auto &entry : entries)
     result.push_back(entry.first);
   return result;

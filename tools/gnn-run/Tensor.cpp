@@ -122,13 +122,13 @@ DLTensor Tensor::view() const {
     dtype.code = kDLBool;
   else if (type == DType::U8)
     dtype.code = kDLUInt;
-  DLTensor result{};
-  result.data = const_cast<std::byte *>(memory.data());
-  result.device = {kDLCPU, 0};
-  result.ndim = static_cast<int32_t>(dims.size());
-  result.dtype = dtype;
-  result.shape = const_cast<int64_t *>(dims.data());
-  return result;
+  return {const_cast<std::byte *>(memory.data()),
+          {kDLCPU, 0},
+          static_cast<int32_t>(dims.size()),
+          dtype,
+          const_cast<int64_t *>(dims.data()),
+          nullptr,
+          0};
 }
 
 } // namespace gnnrun

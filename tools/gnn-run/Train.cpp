@@ -151,6 +151,7 @@ private:
 
   Statistics scalarStatistics(size_t scalar) const {
     std::vector<double> values;
+    values.reserve(runs.size());
     for (const RunResult &run : runs)
       values.push_back(run.scalars[scalar]);
     return statistics(values);

@@ -25,7 +25,7 @@ double median(std::vector<double> values) {
 
 /// A run's calls, their common state, and the keys that change with the epoch.
 struct Trainer::Bound {
-  std::optional<BoundCall> step, eval;
+  std::unique_ptr<BoundCall> step, eval;
   TensorMap state;
   std::vector<TensorPtr> keys;
 };
@@ -91,6 +91,7 @@ Trainer::Bound Trainer::bind(uint64_t seed, const Checkpoint *resume) {
                return names;
              }()));
   }
+  bindStep.makeKeys = true;
   bindStep.makes = BindOptions::Makes::Parameters;
   bindStep.make = [&](const Arg &arg, const std::vector<int64_t> &shape, const Sizes &) -> std::optional<Tensor> {
     if (arg.element == Element::Key && arg.kind == ArgKind::Scalar) {
@@ -100,9 +101,9 @@ Trainer::Bound Trainer::bind(uint64_t seed, const Checkpoint *resume) {
     if (!arg.init)
       return std::nullopt;
     drawn.push_back(arg.path);
-    return initialise(arg, shape, seed);
+    return initialise(arg, *arg.init, shape, seed);
   };
-  bound.step.emplace(runtime, inputs, step, bindStep);
+  bound.step = std::make_unique<BoundCall>(runtime, inputs, step, bindStep);
   for (const std::string &path : keyPaths)
     bound.keys.push_back(bound.step->argument(path));
   for (const Arg &arg : step.args)
@@ -123,7 +124,7 @@ Trainer::Bound Trainer::bind(uint64_t seed, const Checkpoint *resume) {
     keyPaths.push_back(arg.path);
     return Tensor(DType::I64, {});
   };
-  bound.eval.emplace(runtime, inputs, *eval, bindEval);
+  bound.eval = std::make_unique<BoundCall>(runtime, inputs, *eval, bindEval);
   for (const std::string &path : keyPaths)
     bound.keys.push_back(bound.eval->argument(path));
   return bound;
@@ -131,6 +132,7 @@ Trainer::Bound Trainer::bind(uint64_t seed, const Checkpoint *resume) {
 
 std::vector<double> Trainer::readScalars(const Bound &bound) const {
   std::vector<double> values;
+  values.reserve(scalars.size());
   for (const Scalar &scalar : scalars)
     values.push_back((scalar.ofEval ? *bound.eval : *bound.step).results()[scalar.result]->real(0));
   return values;

@@ -117,6 +117,21 @@ void addGradcheck(CLI::App &app, GradcheckOptions &options) {
       ->check(CLI::Range(int64_t(1), int64_t(1) << 20));
 }
 
+/// Messages may quote bytes of damaged files; what is no UTF-8 text must not reach the terminal.
+std::string printable(const std::string &text) {
+  std::string result;
+  for (size_t i = 0; i < text.size();) {
+    auto byte = static_cast<unsigned char>(text[i]);
+    size_t length = byte < 0x80 ? 1 : byte < 0xC2 ? 0 : byte < 0xE0 ? 2 : byte < 0xF0 ? 3 : byte < 0xF5 ? 4 : 0;
+    bool good = length != 0 && i + length <= text.size() && (byte >= 0x20 || byte == '\n') && byte != 0x7F;
+    for (size_t k = 1; good && k < length; ++k)
+      good = (static_cast<unsigned char>(text[i + k]) & 0xC0) == 0x80;
+    result += good ? text.substr(i, length) : "?";
+    i += good ? length : 1;
+  }
+  return result;
+}
+
 int run(int argc, char **argv) {
   CLI::App app("Runs models compiled by gnnc on files.", "gnn-run");
   app.set_version_flag("--version", std::string("gnn-run ") + GNN_RUN_VERSION);
@@ -159,12 +174,12 @@ int main(int argc, char **argv) {
   try {
     return run(argc, argv);
   } catch (const UsageError &error) {
-    fmt::print(stderr, "gnn-run: error: {}\n", error.what());
+    fmt::print(stderr, "gnn-run: error: {}\n", printable(error.what()));
     return 2;
   } catch (const std::bad_alloc &) {
     fmt::print(stderr, "gnn-run: error: out of memory; the tensors of this model and data don't fit\n");
   } catch (const std::exception &error) {
-    fmt::print(stderr, "gnn-run: error: {}\n", error.what());
+    fmt::print(stderr, "gnn-run: error: {}\n", printable(error.what()));
   }
   return 1;
 }
