@@ -3,6 +3,10 @@
 #include "gnnc/Dialect/UpstreamAdjoints.h"
 #include "gnnc/Transforms/Passes.h"
 
+#include "mlir/Dialect/ControlFlow/IR/ControlFlow.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/Transforms/Passes.h"
 
 using namespace mlir;
@@ -10,7 +14,8 @@ using namespace gnnc::gnn;
 
 void gnnc::loadDialects(MLIRContext &context) {
   DialectRegistry registry;
-  registry.insert<func::FuncDialect, arith::ArithDialect, math::MathDialect, GnnDialect>();
+  registry.insert<arith::ArithDialect, cf::ControlFlowDialect, func::FuncDialect, GnnDialect, LLVM::LLVMDialect, math::MathDialect,
+                  scf::SCFDialect, vector::VectorDialect>();
   registerUpstreamAdjoints(registry);
   context.appendDialectRegistry(registry);
   context.loadAllAvailableDialects();
