@@ -208,6 +208,51 @@ void KernelEmitter::loadAt(unsigned level) {
   }
 }
 
+/// Asks for the rows that the entry some places further on will read. Behind the last entry of an order there are more, so
+/// that this may run ahead of any row. Only operands of which whole vectors are read are worth it.
+void KernelEmitter::prefetch(Value position) {
+  constexpr int64_t distance = 16, lineBytes = 64;
+  unsigned level = levelOf[1];
+  auto chained = [&](const Access &access) {
+    for (unsigned k = 0; k < space.indices.size(); ++k)
+      if (access.usesSymbol(k) && indexLevels[k] == level)
+        return true;
+    return false;
+  };
+  SmallVector<unsigned> wanted;
+  for (unsigned i = 0; i < space.inputs.size(); ++i)
+    if (inputLevels[i] == level && contiguous(space.inputs[i]))
+      wanted.push_back(i);
+  for (unsigned k = 0; k < space.indices.size(); ++k)
+    if (indexLevels[k] == level && (indexVaries[k] || chained(space.indices[k])))
+      return;
+  if (wanted.empty())
+    return;
+
+  // The same addresses as those of the loads, for another entry.
+  Value here = iteratorValues[1];
+  SmallVector<Lanes> indicesHere = indexValues;
+  Value ahead = arith::AddIOp::create(b, loc, position, i64(distance));
+  Value entry = LLVM::LoadOp::create(b, loc, b.getI32Type(), elementPointer(orderPerm, b.getI32Type(), ahead));
+  iteratorValues[1] = arith::ExtSIOp::create(b, loc, b.getI64Type(), entry);
+  for (unsigned k = 0; k < space.indices.size(); ++k)
+    if (indexLevels[k] == level)
+      indexValues[k] = load(space.indices[k], indexPointers[k], /*isIndex=*/true);
+  for (unsigned i : wanted) {
+    const Access &access = space.inputs[i];
+    Value first = elementPointer(inputPointers[i], memoryType(access.element), uniformOffset(access, /*isResult=*/false));
+    unsigned elementBytes = llvm::divideCeil(memoryType(access.element).getIntOrFloatBitWidth(), 8);
+    int64_t bytes = (pieces.back().offset + pieces.back().width) * elementBytes;
+    for (int64_t line = 0; line < bytes; line += lineBytes) {
+      Value address = LLVM::GEPOp::create(b, loc, LLVM::LLVMPointerType::get(b.getContext()), b.getI8Type(), first,
+                                          ArrayRef<LLVM::GEPArg>{static_cast<int32_t>(line)});
+      LLVM::Prefetch::create(b, loc, address, /*rw=*/0, /*hint=*/3, /*cache=*/1);
+    }
+  }
+  iteratorValues[1] = here;
+  indexValues = indicesHere;
+}
+
 void KernelEmitter::store(Value base, const Access &access, const Lanes &value) {
   Type memory = memoryType(access.element), ptr = LLVM::LLVMPointerType::get(b.getContext());
   unsigned alignment = llvm::divideCeil(memory.getIntOrFloatBitWidth(), 8);

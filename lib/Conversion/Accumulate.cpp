@@ -220,9 +220,7 @@ Value KernelEmitter::firstNumber() {
   if (space.kinds[iterator] != IteratorKind::Segment)
     return arith::TruncIOp::create(b, loc, b.getI32Type(), range(iterator).first);
   // Behind the last entry there are more, so that this may be read for an empty segment too.
-  Type ptr = LLVM::LLVMPointerType::get(b.getContext());
-  Value address = LLVM::GEPOp::create(b, loc, ptr, b.getI32Type(), orderPerm, ArrayRef<LLVM::GEPArg>{segmentBegin});
-  return LLVM::LoadOp::create(b, loc, b.getI32Type(), address);
+  return LLVM::LoadOp::create(b, loc, b.getI32Type(), elementPointer(orderPerm, b.getI32Type(), segmentBegin));
 }
 
 /// Stores the results of a row or piece, and lets go of the accumulators.

@@ -223,9 +223,7 @@ void KernelEmitter::emitLevel(unsigned level) {
   if (space.hasOrder()) {
     Value row = iteratorValues[0];
     auto bound = [&](Value at) -> Value {
-      Type ptr = LLVM::LLVMPointerType::get(b.getContext());
-      Value address = LLVM::GEPOp::create(b, loc, ptr, b.getI64Type(), orderPtr, ArrayRef<LLVM::GEPArg>{at});
-      return LLVM::LoadOp::create(b, loc, b.getI64Type(), address);
+      return LLVM::LoadOp::create(b, loc, b.getI64Type(), elementPointer(orderPtr, b.getI64Type(), at));
     };
     Value next = arith::AddIOp::create(b, loc, row, i64(1));
     segmentBegin = arith::SelectOp::create(b, loc, inSlot, entryBegin, bound(row));
@@ -275,9 +273,8 @@ void KernelEmitter::emitIterations(unsigned iterator, llvm::function_ref<void()>
   auto [lower, upper] = range(iterator);
   emitFor(lower, upper, i64(1), [&, iterator](Value value) {
     if (space.kinds[iterator] == IteratorKind::Segment) {
-      Type ptr = LLVM::LLVMPointerType::get(b.getContext());
-      Value address = LLVM::GEPOp::create(b, loc, ptr, b.getI32Type(), orderPerm, ArrayRef<LLVM::GEPArg>{value});
-      Value entry = LLVM::LoadOp::create(b, loc, b.getI32Type(), address);
+      prefetch(value);
+      Value entry = LLVM::LoadOp::create(b, loc, b.getI32Type(), elementPointer(orderPerm, b.getI32Type(), value));
       value = arith::ExtSIOp::create(b, loc, b.getI64Type(), entry);
     }
     iteratorValues[iterator] = value;

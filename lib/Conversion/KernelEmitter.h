@@ -101,6 +101,7 @@ private:
   mlir::Value elementPointer(mlir::Value base, mlir::Type memory, mlir::Value offset);
   Lanes load(const Access &access, mlir::Value base, bool isIndex);
   void loadAt(unsigned level);
+  void prefetch(mlir::Value position);
   void store(mlir::Value base, const Access &access, const Lanes &value);
 
   // Accumulate.cpp: combination.

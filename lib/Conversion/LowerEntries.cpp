@@ -21,6 +21,7 @@ using namespace mlir;
 using namespace gnnc;
 
 LogicalResult gnnc::lowerEntries(ModuleOp module, std::vector<EntryInfo> &entries, llvm::raw_ostream *memoryReport) {
+  module.getContext()->loadDialect<LLVM::LLVMDialect, scf::SCFDialect, vector::VectorDialect>();
   SmallVector<func::FuncOp> functions;
   for (auto func : module.getOps<func::FuncOp>())
     if (func->hasAttr(gnn::attrs::entry))

@@ -25,7 +25,8 @@ StringRef KernelLibrary::get(const KernelSpace &space, Location loc, StringRef l
 
 namespace {
 // Values of abi.h.
-enum : int32_t { errorIndex = 5 };
+enum : int32_t { errorArgument = 1, errorShape = 3, errorIndex = 5 };
+constexpr int64_t residualMagic = 0x31534552434E4E47; // "GNNCRES1"
 int32_t abiDtype(Type element) {
   if (element.isF32())
     return 0;
@@ -57,7 +58,7 @@ private:
   DenseMap<SizeAttr, Value> sizeValues;
   DenseMap<Value, Value> pointers;     // of roots that are not buffers or outputs; graphs and orders too
   DenseMap<unsigned, Value> outputs;   // by argument
-  SmallVector<Value> bufferPointers;
+  SmallVector<Value> bufferPointers, residualPointers;
 
   // Layout of gnnrt_combine in 8-byte words: four pointers, row_elements, then kind and dtype.
   static constexpr int64_t combineWords = 6;
@@ -74,6 +75,12 @@ private:
   void emitKernelStep(KernelOp op);
   void emitGemm(GemmOp op);
   void emitCopy(const OutputCopy &copy);
+  void emitSizeChecks();
+  void failUnless(Value condition, int32_t status, const std::string &message);
+  void obtainOutputs();
+  void readResidualHeader(Value block);
+  void writeResidualHeader(Value block);
+  void placeResiduals(Value block);
   Value constantData(arith::ConstantOp op);
   void reserve(unsigned phase);
   Value bufferBytes(const PlannedBuffer &buffer);
@@ -129,6 +136,8 @@ Value BodyEmitter::pointer(Value value) {
     return pointers[root] = host.load(buffers, host.ptr(), storage.number);
   case Storage::Output:
     return outputs[storage.number];
+  case Storage::Residual:
+    return residualPointers[storage.number];
   case Storage::Buffer:
     return bufferPointers[storage.number];
   case Storage::Constant:
@@ -200,9 +209,7 @@ void BodyEmitter::emitCheck(CheckIndexOp op) {
   std::string line = sourceLine(op.getLoc());
   std::string message = (line.empty() ? "" : line + ": ") + op.getWhat().str() + " is out of range: it must be from 0 to below " +
                         info.sizeText(op.getBound());
-  host.require(inRange, [&] {
-    return host.call("gnnrt_frame_fail", host.i32(), {frame, host.integer32(errorIndex), host.text(message)});
-  });
+  failUnless(inRange, errorIndex, message);
 }
 
 void BodyEmitter::emitSize(SizeOp op) {
@@ -324,7 +331,8 @@ void BodyEmitter::emitCopy(const OutputCopy &copy) {
   auto type = cast<RankedTensorType>(copy.value.getType());
   Value bytes = host.mul(size(product(func.getContext(), dimsOf(type))),
                          host.integer(elementBytes(type.getElementType())));
-  LLVM::MemcpyOp::create(b, host.loc, outputs[copy.arg], pointer(copy.value), bytes, /*isVolatile=*/false);
+  Value target = copy.target.kind == Storage::Output ? outputs[copy.target.number] : residualPointers[copy.target.number];
+  LLVM::MemcpyOp::create(b, host.loc, target, pointer(copy.value), bytes, /*isVolatile=*/false);
 }
 
 //===----------------------------------------------------------------------===//
@@ -425,6 +433,94 @@ void BodyEmitter::emitGemm(GemmOp op) {
 // The body
 //===----------------------------------------------------------------------===//
 
+void BodyEmitter::failUnless(Value condition, int32_t status, const std::string &message) {
+  host.require(condition, [&] {
+    return host.call("gnnrt_frame_fail", host.i32(), {frame, host.integer32(status), host.text(message)});
+  });
+}
+
+/// Sizes that the runtime could not check by itself.
+void BodyEmitter::emitSizeChecks() {
+  for (const SizeCheck &check : info.checks) {
+    Value same = LLVM::ICmpOp::create(b, host.loc, LLVM::ICmpPredicate::eq, host.load(sizes, host.i64(), check.set),
+                                      size(check.expected));
+    failUnless(same, errorShape, check.what);
+  }
+  for (const SizeCondition &condition : info.conditions) {
+    Value holds = LLVM::ICmpOp::create(b, host.loc, LLVM::ICmpPredicate::sge, size(condition.size), host.integer(0));
+    failUnless(holds, errorArgument, condition.message);
+  }
+}
+
+/// Asks for the memory of everything that leaves the function.
+void BodyEmitter::obtainOutputs() {
+  std::vector<bool> written(info.args.size());
+  auto note = [&](const Storage &storage) {
+    if (storage.kind == Storage::Output)
+      written[storage.number] = true;
+  };
+  for (const auto &[root, storage] : plan.storage)
+    note(storage);
+  for (const OutputCopy &copy : plan.copies)
+    note(copy.target);
+  bool keeps = info.residuals && info.residuals->arg >= info.inputs;
+  if (keeps)
+    written[info.residuals->arg] = true;
+  for (unsigned arg = 0; arg < info.args.size(); ++arg) {
+    if (!written[arg])
+      continue;
+    Value memory = host.call("gnnrt_frame_output", host.ptr(), {frame, host.integer32(arg)});
+    host.returnIfNull(memory);
+    outputs[arg] = memory;
+  }
+  if (keeps) {
+    writeResidualHeader(outputs[info.residuals->arg]);
+    placeResiduals(outputs[info.residuals->arg]);
+  }
+}
+
+void BodyEmitter::writeResidualHeader(Value block) {
+  host.store(host.integer(residualMagic), block, 0);
+  host.store(host.integer(info.residuals->hash), block, 1);
+  host.store(host.integer(info.setNames.size()), block, 2);
+  for (unsigned set = 0; set < info.setNames.size(); ++set)
+    host.store(host.load(sizes, host.i64(), set), block, 3 + set);
+}
+
+/// Checks that a block is what the forward function left in a call with the same sizes, and takes over sizes that only it
+/// knows.
+void BodyEmitter::readResidualHeader(Value block) {
+  std::string message = "the residuals are not those of a call of the forward function with arguments of these sizes";
+  int64_t residualSet = *info.args[info.residuals->arg].dims[0].getSet();
+  Value length = host.load(sizes, host.i64(), residualSet);
+  auto check = [&](LLVM::ICmpPredicate predicate, Value x, Value y) {
+    failUnless(LLVM::ICmpOp::create(b, host.loc, predicate, x, y), errorArgument, message);
+  };
+  check(LLVM::ICmpPredicate::sge, length, host.integer(info.residuals->headerBytes));
+  check(LLVM::ICmpPredicate::eq, host.load(block, host.i64(), 0), host.integer(residualMagic));
+  check(LLVM::ICmpPredicate::eq, host.load(block, host.i64(), 1), host.integer(info.residuals->hash));
+  // Sets behind the one of the block itself are made for checks.
+  for (int64_t set = 0; set < residualSet; ++set) {
+    Value kept = host.load(block, host.i64(), 3 + set), known = host.load(sizes, host.i64(), set);
+    Value unknown = LLVM::ICmpOp::create(b, host.loc, LLVM::ICmpPredicate::slt, known, host.integer(0));
+    Value now = LLVM::SelectOp::create(b, host.loc, unknown, kept, known);
+    check(LLVM::ICmpPredicate::eq, now, kept);
+    host.store(now, sizes, set);
+  }
+  check(LLVM::ICmpPredicate::sge, length, size(info.residuals->bytes));
+}
+
+void BodyEmitter::placeResiduals(Value block) {
+  Value offset = host.integer(info.residuals->headerBytes);
+  for (Type type : info.residuals->values) {
+    residualPointers.push_back(
+        LLVM::GEPOp::create(b, host.loc, host.ptr(), b.getI8Type(), block, ArrayRef<LLVM::GEPArg>{offset}));
+    Value bytes = host.mul(size(product(func.getContext(), dimsOf(type))),
+                           host.integer(elementBytes(cast<RankedTensorType>(type).getElementType())));
+    offset = LLVM::AndOp::create(b, host.loc, host.add(host.add(offset, bytes), host.integer(63)), host.integer(-64));
+  }
+}
+
 void BodyEmitter::run() {
   b.setInsertionPointToEnd(host.module.getBody());
   host.loc = func.getLoc();
@@ -445,22 +541,16 @@ void BodyEmitter::run() {
   combines = host.local(host.i64(), combineWords * mostResults);
   bufferPointers.resize(plan.buffers.size());
 
+  if (info.residuals && info.residuals->arg < info.inputs) {
+    Value block = host.load(buffers, ptr, info.residuals->arg);
+    readResidualHeader(block);
+    placeResiduals(block);
+  }
   for (Operation *op : plan.early)
     emitOp(op);
   host.loc = func.getLoc();
-  for (const auto &[root, storage] : plan.storage)
-    if (storage.kind == Storage::Output)
-      outputs[storage.number];
-  for (const OutputCopy &copy : plan.copies)
-    outputs[copy.arg];
-  for (unsigned arg = 0; arg < info.args.size(); ++arg) {
-    auto it = outputs.find(arg);
-    if (it == outputs.end())
-      continue;
-    Value memory = host.call("gnnrt_frame_output", ptr, {frame, host.integer32(arg)});
-    host.returnIfNull(memory);
-    it->second = memory;
-  }
+  emitSizeChecks();
+  obtainOutputs();
   for (auto [i, op] : llvm::enumerate(plan.steps)) {
     for (auto [phase, step] : llvm::enumerate(plan.phases))
       if (step == static_cast<int>(i))

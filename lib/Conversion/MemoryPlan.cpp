@@ -62,7 +62,6 @@ private:
   void placeBuffers();
   void addSlots(KernelOp kernel);
   unsigned phaseOf(int step) const;
-  unsigned outputArg(unsigned result);
 };
 } // namespace
 
@@ -73,13 +72,20 @@ bool Planner::isEarly(Operation *op) {
   if (!isa<OrderByOp, CheckIndexOp>(op))
     return false;
   auto it = plan.storage.find(memoryRoot(op->getOperand(0)));
-  return it != plan.storage.end() && (it->second.kind == Storage::Argument || it->second.kind == Storage::Structure);
+  return it != plan.storage.end() &&
+         (it->second.kind == Storage::Argument || it->second.kind == Storage::Structure ||
+          (it->second.kind == Storage::Residual && isa<BlockArgument>(it->first)));
 }
 
 /// Divides the entry into early ops and steps.
 LogicalResult Planner::order() {
-  for (BlockArgument arg : func.getArguments())
-    plan.storage[arg] = {Storage::Argument, arg.getArgNumber()};
+  for (BlockArgument arg : func.getArguments()) {
+    unsigned i = arg.getArgNumber();
+    if (std::optional<int64_t> number = residualNumber(func.getArgAttrDict(i)))
+      plan.storage[arg] = {Storage::Residual, static_cast<unsigned>(*number)};
+    else
+      plan.storage[arg] = {Storage::Argument, info.argumentOf[i]};
+  }
   plan.phases.push_back(0);
   for (Operation &op : func.getBody().front().without_terminator()) {
     bool known =
@@ -134,27 +140,18 @@ unsigned Planner::phaseOf(int step) const {
   return phase;
 }
 
-/// The argument that result `result` of the function is written to.
-unsigned Planner::outputArg(unsigned result) {
-  unsigned next = info.inputs;
-  for (unsigned i = 0;; ++i) {
-    auto target = func.getResultAttrOfType<IntegerAttr>(i, attrs::inout);
-    unsigned arg = target ? target.getInt() : next++;
-    if (i == result)
-      return arg;
-  }
-}
-
 /// A result is computed in its place if that is possible, else it is copied there at the end.
 void Planner::placeOutputs(func::ReturnOp ret) {
   for (auto [i, value] : llvm::enumerate(ret.getOperands())) {
-    unsigned arg = outputArg(i);
+    std::optional<int64_t> residual = residualNumber(func.getResultAttrDict(i));
+    Storage target = residual ? Storage{Storage::Residual, static_cast<unsigned>(*residual)}
+                              : Storage{Storage::Output, info.resultOf[i]};
     Value root = memoryRoot(value);
     if (root.getDefiningOp<KernelOp>() || root.getDefiningOp<GemmOp>() || root.getDefiningOp<EmptyOp>()) {
-      if (plan.storage.try_emplace(root, Storage{Storage::Output, arg}).second)
+      if (plan.storage.try_emplace(root, target).second)
         continue;
     }
-    plan.copies.push_back({arg, value});
+    plan.copies.push_back({target, value});
   }
 }
 

@@ -13,7 +13,8 @@ namespace gnnc {
 
 struct Storage {
   enum Kind {
-    Argument,  // argument `number`
+    Argument,  // argument `number` of the C function
+    Residual,  // part `number` of the block of residuals
     Output,    // the new value of argument `number` (inout or output)
     Buffer,    // buffer `number`
     Structure, // an array that belongs to a graph
@@ -34,9 +35,9 @@ struct PlannedBuffer {
   unsigned phase;
 };
 
-/// A value that leaves through output argument `arg`, from another place than the output itself.
+/// A value that leaves the function but lives elsewhere.
 struct OutputCopy {
-  unsigned arg;
+  Storage target; // an Output or a Residual
   mlir::Value value;
 };
 

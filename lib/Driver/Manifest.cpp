@@ -88,7 +88,7 @@ std::string gnnc::makeManifest(llvm::ArrayRef<EntryInfo> entries, const ModelInf
                             {"forward", entry.vjp->forward},
                             {"backward", entry.vjp->backward},
                             {"wrt", entry.vjp->wrt},
-                            {"residual_bytes", entry.sizeText(entry.vjp->residualBytes)}});
+                            {"residual_bytes", entry.sizeText(entry.residuals->bytes)}});
   }
   return json.dump();
 }

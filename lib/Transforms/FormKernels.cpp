@@ -244,24 +244,33 @@ LogicalResult Former::segmentReduce(SegmentReduceOp reduce) {
   }
   KernelBuilder::Operand operand = kernel.input(source, position);
 
-  // The kernel's result has the rows as one dimension, where the first target stands, if all targets stand together.
+  // The kernel's result has the rows as its first dimension, so that parts of long rows are laid out like rows; it is
+  // brought into order afterwards. All targets stand together.
   int64_t first = targetDims[0];
   for (auto [k, d] : llvm::enumerate(targetDims))
     if (d != first + static_cast<int64_t>(k))
       return op->emitError("the targets of a reduction by several index arrays must stand side by side in the result");
-  SmallVector<SizeAttr> kernelDims;
-  SmallVector<AffineExpr> resultPosition;
+  SmallVector<SizeAttr> kernelDims{rows}, orderedDims;
+  SmallVector<AffineExpr> resultPosition{row};
+  SmallVector<int64_t> perm;
   size_t next = 0;
   for (size_t d = 0; d < resultDims.size(); ++d) {
     if (static_cast<int64_t>(d) == first) {
-      kernelDims.push_back(rows);
-      resultPosition.push_back(row);
+      orderedDims.push_back(rows);
+      perm.push_back(0);
     }
     if (llvm::is_contained(targetDims, static_cast<int64_t>(d)))
       continue;
     kernelDims.push_back(resultDims[d]);
+    orderedDims.push_back(resultDims[d]);
     resultPosition.push_back(others[next++]);
+    perm.push_back(next);
   }
+  auto ordered = [&](Value value, ArrayRef<SizeAttr> dims) {
+    if (!llvm::is_sorted(perm))
+      value = TransposeOp::create(b, loc, tensorType(orderedDims, elementOf(value)), value, perm);
+    return reshaped(value, dims);
+  };
   CombineKind kind = combineOf(reduce.getKind());
   bool extremum = reduce.getKind() == ReduceKind::Max || reduce.getKind() == ReduceKind::Min;
   TypedAttr empty = constantOf(reduce.getEmpty());
@@ -276,9 +285,9 @@ LogicalResult Former::segmentReduce(SegmentReduceOp reduce) {
     Value scalar = scalarOf(body, loc, operand, inputs);
     return SmallVector<Value>(extremum && wantsWinner ? 2 : 1, scalar);
   });
-  SmallVector<Value> results{reshaped(result.getResult(0), resultDims)};
+  SmallVector<Value> results{ordered(result.getResult(0), resultDims)};
   if (reduce.getWinner())
-    results.push_back(wantsWinner ? reshaped(result.getResult(1), dimsOf(reduce.getWinner()))
+    results.push_back(wantsWinner ? ordered(result.getResult(1), dimsOf(reduce.getWinner()))
                                   : EmptyOp::create(b, loc, reduce.getWinner().getType()).getResult());
   return replace(results);
 }

@@ -1,7 +1,7 @@
 // The code generator's driver for tests: from entries in the gnn dialect, written in MLIR, to what `gnnc build` would write.
 #include "gnnc/Conversion/Conversion.h"
 #include "gnnc/Driver/Emission.h"
-#include "gnnc/Transforms/Passes.h"
+#include "gnnc/Driver/Pipeline.h"
 
 #include "mlir/Parser/Parser.h"
 #include "mlir/Pass/PassManager.h"
@@ -25,13 +25,12 @@ static cl::opt<What> what("emit", cl::init(What::Shared),
 
 static Error run() {
   mlir::MLIRContext ctx(mlir::MLIRContext::Threading::DISABLED);
-  ctx.loadDialect<gnn::GnnDialect, mlir::func::FuncDialect, mlir::arith::ArithDialect, mlir::math::MathDialect,
-                  mlir::scf::SCFDialect, mlir::vector::VectorDialect, mlir::LLVM::LLVMDialect>();
+  loadDialects(ctx);
   mlir::OwningOpRef<mlir::ModuleOp> module = mlir::parseSourceFile<mlir::ModuleOp>(input, &ctx);
   if (!module)
     return createStringError("cannot parse " + input);
   mlir::PassManager passes(&ctx);
-  passes.addNestedPass<mlir::func::FuncOp>(gnn::createFormKernels());
+  addKernels(passes);
   if (mlir::failed(passes.run(*module)))
     return createStringError("cannot form kernels of " + input);
   Expected<Processor> processor = selectProcessor(cpu);

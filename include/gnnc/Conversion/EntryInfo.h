@@ -38,7 +38,30 @@ struct ArgInfo {
 struct VjpInfo {
   std::string of, forward, backward;
   std::vector<std::string> wrt;
-  gnn::SizeAttr residualBytes;
+};
+
+/// The values that a forward function keeps for its backward function: parts of one vector of bytes, the argument "residuals".
+/// It begins with a magic number, a hash of what is kept, the number of sets and their sizes, in words of 8 bytes; then
+/// come the values, each at a multiple of 64 bytes.
+struct ResidualInfo {
+  unsigned arg;                    // of the C function
+  std::vector<mlir::Type> values;  // tensors
+  int64_t hash;                    // the same for both functions of a pair
+  int64_t headerBytes;
+  gnn::SizeAttr bytes;             // enough for the whole; for the forward function in sets that arguments determine
+};
+
+/// A size that no argument determines alone, taken from an argument's shape as a set of its own and checked by the body.
+struct SizeCheck {
+  int64_t set;
+  gnn::SizeAttr expected;
+  std::string what; // "`y_adj` has the wrong size in dimension 1"
+};
+
+/// A size that must not be negative.
+struct SizeCondition {
+  gnn::SizeAttr size;
+  std::string message;
 };
 
 struct EntryInfo {
@@ -47,12 +70,20 @@ struct EntryInfo {
   std::vector<std::string> setNames;
   std::vector<ArgInfo> args; // of the C function: inputs, then results
   unsigned inputs = 0;       // how many of them are inputs
+  // For each block argument and each result of the function: its C argument. Residuals share one.
+  std::vector<unsigned> argumentOf, resultOf;
   bool failsLate = false;    // the body may fail after it began to write
   std::optional<VjpInfo> vjp;
+  std::optional<ResidualInfo> residuals;
+  std::vector<SizeCheck> checks;
+  std::vector<SizeCondition> conditions;
 
   std::string setName(int64_t id) const;
   std::string sizeText(gnn::SizeAttr size) const;
 };
+
+/// The number of a residual among an argument's or result's attributes.
+std::optional<int64_t> residualNumber(mlir::DictionaryAttr attrs);
 
 /// Reads the attributes of an entry's function. Fails, with an error at the function, where they contradict its type.
 mlir::FailureOr<EntryInfo> readEntry(mlir::func::FuncOp func);
