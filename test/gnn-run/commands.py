@@ -273,6 +273,10 @@ class Gradients(TestCase):
         parts = {"g.src": ("I64", [3], [0, 0, 2]), "g.dst": ("I32", [3], [1, 2, 2]), "w": ("F32", [3], [0.5, 2, -1])}
         whole = self.write("whole.safetensors", encode(tensors | parts, {"g.num_nodes": "3"}))
         self.vjp("--data", whole, "--set", "eps=0")
+        for source, target in (("I8", "I16"), ("U16", "U32"), ("U8", "I64")):
+            narrow = {"g.src": (source, [3], [0, 0, 2]), "g.dst": (target, [3], [1, 2, 2])}
+            whole = self.write("whole.safetensors", encode(tensors | parts | narrow, {"g.num_nodes": "3"}))
+            self.vjp("--data", whole, "--set", "eps=0")
         csr = {"h.indptr": ("I32", [4], [0, 0, 1, 3]), "h.indices": ("I32", [3], [0, 0, 2]), "w": ("F64", [3], [0.5, 2, -1])}
         rows = self.write("csr.safetensors", encode(tensors | csr))
         self.vjp("--data", rows, "--rename", "g=h", "--set", "eps=0")

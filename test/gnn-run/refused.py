@@ -150,8 +150,8 @@ class Graphs(TestCase):
         self.refused(self.check("--data", data), "g.dst is not")
 
     def test_edge_out_of_range(self):
-        for end in (5, -1):
-            ends = {"g.src": ("I32", [1], [0]), "g.dst": ("I32", [1], [end])}
+        for end, dtype in ((5, "I32"), (-1, "I32"), (-1, "I8"), (-7, "I16")):
+            ends = {"g.src": ("I32", [1], [0]), "g.dst": (dtype, [1], [end])}
             data = self.write("g.safetensors", encode(ends, {"g.num_nodes": "5"}))
             self.refused(self.check("--data", data), "g", str(end))
 

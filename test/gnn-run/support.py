@@ -13,7 +13,7 @@ import sys
 import tempfile
 import unittest
 
-CODES = {"F32": "f", "F64": "d", "I32": "i", "I64": "q", "BOOL": "?", "U8": "B", "I8": "b", "U64": "Q"}
+CODES = {"F32": "f", "F64": "d", "I32": "i", "I64": "q", "BOOL": "?", "U8": "B", "I8": "b", "I16": "h", "U16": "H", "U32": "I", "U64": "Q"}
 
 
 class Settings:

@@ -32,13 +32,16 @@ std::optional<uint64_t> asUnsigned(const Json &value) {
   return value.get<uint64_t>();
 }
 
-template <typename From, typename To>
-Tensor widen(const std::vector<std::byte> &bytes, DType dtype, std::vector<int64_t> shape) {
+/// Integers of `size` bytes, as a host tensor of a wider type.
+Tensor widen(const std::vector<std::byte> &bytes, size_t size, bool isSigned, DType dtype, std::vector<int64_t> shape) {
   Tensor result(dtype, std::move(shape));
   for (int64_t i = 0; i < result.count(); ++i) {
-    From value;
-    std::memcpy(&value, bytes.data() + static_cast<size_t>(i) * sizeof(From), sizeof(From));
-    result.data<To>()[i] = static_cast<To>(value);
+    uint64_t value = 0;
+    for (size_t k = size; k > 0; --k)
+      value = value << 8 | std::to_integer<uint64_t>(bytes[static_cast<size_t>(i) * size + k - 1]);
+    if (isSigned && value >> (8 * size - 1) != 0)
+      value -= uint64_t(1) << (8 * size);
+    result.setInteger(i, static_cast<int64_t>(value));
   }
   return result;
 }
@@ -205,13 +208,13 @@ Tensor SafetensorsFile::read(const std::string &tensor) const {
   std::vector<std::byte> bytes(item.end - item.begin);
   readBytes(bytes.data(), bytes.size(), dataBegin + item.begin);
   if (item.dtype == "I8")
-    return widen<int8_t, int32_t>(bytes, DType::I32, item.shape);
+    return widen(bytes, 1, true, DType::I32, item.shape);
   if (item.dtype == "I16")
-    return widen<int16_t, int32_t>(bytes, DType::I32, item.shape);
+    return widen(bytes, 2, true, DType::I32, item.shape);
   if (item.dtype == "U16")
-    return widen<uint16_t, int32_t>(bytes, DType::I32, item.shape);
+    return widen(bytes, 2, false, DType::I32, item.shape);
   if (item.dtype == "U32")
-    return widen<uint32_t, int64_t>(bytes, DType::I64, item.shape);
+    return widen(bytes, 4, false, DType::I64, item.shape);
   fail("{}: tensor {} has element type {}, which gnn-run does not read; store it as {}", name, tensor, item.dtype,
        item.dtype == "U64" ? "I64" : "F32 or F64");
 }
