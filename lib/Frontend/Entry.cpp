@@ -282,7 +282,8 @@ void Elaborator::lowerEntry(const ast::FnDecl *fn, const ast::Module &module, co
     initialisers(f.params[k], {}, inits);
     for (auto [leaf, init] : llvm::zip(leaves, inits)) {
       auto &[type, path] = leaf;
-      bool scalarByValue = type->isScalar() && !p.isInout;
+      // A struct's leaves are tensors whatever their rank, so that a parameter has one form for all entries.
+      bool scalarByValue = type->isScalar() && f.params[k]->isTensor() && !p.isInout;
       SmallVector<NamedAttribute> a{attr(attrs::path, text(path)),
                                     attr(attrs::kind, text(type->kind == Type::graph ? "graph"
                                                            : scalarByValue           ? "scalar"

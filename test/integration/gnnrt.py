@@ -219,14 +219,15 @@ class Model:
                 sizes[spec["set"]] = value
         return sizes
 
-    def call(self, context, name, arguments, outputs=None):
+    def call(self, context, name, arguments, outputs=None, sizes=None):
         """Calls an entry; returns its results by path. Arrays given for `inout` arguments are updated in place, and
-        must be contiguous and of the right type. `outputs` gives own arrays (or DLTensors) for results, by path."""
+        must be contiguous and of the right type. `outputs` gives own arrays (or DLTensors) for results, by path;
+        `sizes` those sizes of sets that no argument's shape tells."""
         entry = self.entries[name]
         unknown = set(arguments) - {spec["path"] for spec in entry["args"]}
         if unknown:
             raise KeyError(f"{name} has no argument {sorted(unknown)}")
-        sizes = None
+        sizes = {**(sizes or {}), **self.sizes(entry, arguments)}
         values, kept, results = [], [], {}
         for spec in entry["args"]:
             value = Value()
@@ -248,7 +249,6 @@ class Model:
         for spec in entry["results"]:
             array = (outputs or {}).get(spec["path"])
             if array is None:
-                sizes = sizes or self.sizes(entry, arguments)
                 shape = [evaluate_size(size, sizes) for size in spec["dims"]]
                 array = np.zeros(shape, NUMPY[spec["dtype"]])
             results[spec["path"]] = array
@@ -278,5 +278,5 @@ class Model:
                 backward[path] = cotangents[path.removesuffix("_adj")]
             elif spec["kind"] == "size":
                 backward[path] = sizes[spec["set"]]
-        gradients = self.call(context, pair["backward"], backward)
+        gradients = self.call(context, pair["backward"], backward, sizes=sizes)
         return results, {path.removesuffix("_adj"): value for path, value in gradients.items()}
