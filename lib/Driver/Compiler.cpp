@@ -88,7 +88,7 @@ bool Compilation::elaborate() {
 bool Compilation::differentiate() {
   bool ok;
   {
-    MlirDiagnostics located(&context, diagnostics, Diag::noDerivative);
+    MlirDiagnostics located(&context, diagnostics, Diag::noDerivativeRule);
     mlir::PassManager pm(&context);
     addDifferentiation(pm);
     ok = succeeded(pm.run(*module));
@@ -211,11 +211,17 @@ bool Compilation::check() {
   FrontendOptions frontend = frontendOptions();
   frontend.lowerDerivatives = true;
   module = lowerModule(program.main(), frontend, diagnostics, context);
-  bool ok = parsed && !diagnostics.hasErrors();
-  if (module && !differentiate())
-    ok = false;
+  if (module) {
+    // One function at a time, so that what one of them can't derive does not hide another's errors.
+    MlirDiagnostics located(&context, diagnostics, Diag::noDerivativeRule);
+    for (mlir::Operation &function : make_early_inc_range(*module->getBody())) {
+      mlir::PassManager pm(&context, function.getName().getStringRef());
+      addDerivativeCheck(pm);
+      (void)pm.run(&function); // what it says is in the diagnostics
+    }
+  }
   diagnostics.flush(out, options.colour);
-  return ok;
+  return parsed && !diagnostics.hasErrors();
 }
 } // namespace
 

@@ -34,6 +34,11 @@ void gnnc::addDifferentiation(OpPassManager &pm) {
   pm.addPass(createSplitVjp());
 }
 
+void gnnc::addDerivativeCheck(OpPassManager &pm) {
+  pm.addPass(createCSEPass());
+  pm.addPass(createDifferentiate());
+}
+
 void gnnc::addKernels(OpPassManager &pm) {
   pm.addNestedPass<func::FuncOp>(createChooseSaved());
   pm.addNestedPass<func::FuncOp>(createDecompose());

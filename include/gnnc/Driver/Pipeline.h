@@ -12,6 +12,9 @@ void loadDialects(mlir::MLIRContext &context);
 /// Differentiation, and the cleaning up after it: to the stage `grad`.
 void addDifferentiation(mlir::OpPassManager &pm);
 
+/// Differentiation of one function, for the errors that it finds.
+void addDerivativeCheck(mlir::OpPassManager &pm);
+
 /// From plain tensor ops to row kernels: to the stage `kernels`.
 void addKernels(mlir::OpPassManager &pm);
 
