@@ -5,6 +5,7 @@
 #include <atomic>
 #include <cblas.h>
 #include <condition_variable>
+#include <memory>
 #include <mutex>
 #include <new>
 #include <sys/mman.h>
@@ -23,30 +24,6 @@ namespace {
 constexpr int32_t maxCallers = 64;
 constexpr size_t areaBytes = (size_t(128) << 20) + 4096; // of address space; memory only where it is used
 
-struct Gate {
-  std::mutex mutex;
-  std::condition_variable changed;
-  int32_t callers = 0; // threads inside
-  int32_t areas = 0;   // work areas made
-  int32_t limit = maxCallers;
-  bool growing = false;
-  pid_t process = getpid();
-};
-
-/// The process's gate. A forked child may find the parent's held by threads that are gone, so it gets a new one.
-Gate &gate() {
-  static std::atomic<Gate *> current{new Gate};
-  Gate *known = current.load(std::memory_order_acquire);
-  if (known->process != getpid()) {
-    Gate *fresh = new Gate;
-    if (current.compare_exchange_strong(known, fresh))
-      known = fresh;
-    else
-      delete fresh;
-  }
-  return *known;
-}
-
 /// Whether the address space has room for `count` areas.
 bool haveRoom(int32_t count) {
   void *trial =
@@ -58,9 +35,7 @@ bool haveRoom(int32_t count) {
 }
 
 /// Makes areas up to `wanted`, with nobody inside: holding all at once makes OpenBLAS add to its list.
-void makeAreas(int32_t have, int32_t wanted) {
-  if (!haveRoom(wanted - have))
-    throw std::bad_alloc();
+void makeAreas(int32_t wanted) {
   void *held[maxCallers];
   for (int32_t i = 0; i < wanted; ++i)
     held[i] = blas_memory_alloc(0);
@@ -70,42 +45,73 @@ void makeAreas(int32_t have, int32_t wanted) {
 
 } // namespace
 
-BlasPermit::BlasPermit(int32_t callers) {
-  Gate &g = gate();
-  std::unique_lock<std::mutex> lock(g.mutex);
-  g.changed.wait(lock, [&] { return !g.growing && g.callers < g.limit; });
-  if (g.callers == g.areas) {
-    g.growing = true;
-    g.changed.wait(lock, [&] { return g.callers == 0; });
-    int32_t wanted = std::min(maxCallers, std::max(g.areas + 1, std::max(callers, 2 * g.areas)));
-    bool failed = false;
-    try {
-      makeAreas(g.areas, wanted);
-      g.areas = wanted;
-    } catch (const std::bad_alloc &) {
-      failed = g.areas == 0;
-      if (!failed)
-        g.limit = g.areas; // work goes on with fewer callers at once
-    }
-    g.growing = false;
-    g.changed.notify_all();
-    if (failed)
-      throw std::bad_alloc();
-  }
-  ++g.callers;
+class gnnrt::BlasGate {
+public:
+  bool madeHere() const { return process == getpid(); }
+  void enter(int32_t expected);
+  void leave();
+
+private:
+  void grow(std::unique_lock<std::mutex> &lock, int32_t wanted);
+
+  std::mutex mutex;
+  std::condition_variable changed;
+  int32_t callers = 0; // threads inside
+  int32_t areas = 0;   // work areas made
+  int32_t limit = maxCallers;
+  bool growing = false;
+  pid_t process = getpid();
+};
+
+void BlasGate::enter(int32_t expected) {
+  std::unique_lock<std::mutex> lock(mutex);
+  changed.wait(lock, [&] { return !growing && callers < limit; });
+  if (callers == areas)
+    grow(lock, std::min(maxCallers, std::max({areas + 1, expected, 2 * areas})));
+  ++callers;
 }
 
-BlasPermit::~BlasPermit() {
-  Gate &g = gate();
+void BlasGate::grow(std::unique_lock<std::mutex> &lock, int32_t wanted) {
+  growing = true;
+  changed.wait(lock, [&] { return callers == 0; });
+  if (haveRoom(wanted - areas)) {
+    makeAreas(wanted);
+    areas = wanted;
+  } else if (areas) {
+    limit = areas; // work goes on with fewer callers at once
+  }
+  growing = false;
+  changed.notify_all();
+  if (areas == 0)
+    throw std::bad_alloc();
+}
+
+void BlasGate::leave() {
   bool notify;
   {
-    std::lock_guard<std::mutex> lock(g.mutex);
-    --g.callers;
-    notify = g.growing || g.callers == g.limit - 1;
+    std::lock_guard<std::mutex> lock(mutex);
+    --callers;
+    notify = growing || callers == limit - 1;
   }
   if (notify)
-    g.changed.notify_all();
+    changed.notify_all();
 }
+
+BlasGate &gnnrt::blasGate() {
+  static std::atomic<BlasGate *> current{new BlasGate};
+  BlasGate *known = current.load(std::memory_order_acquire);
+  if (known->madeHere())
+    return *known;
+  // A forked child may find its parent's gate held by threads that are gone, so it gets a new one.
+  auto fresh = std::make_unique<BlasGate>();
+  if (current.compare_exchange_strong(known, fresh.get()))
+    known = fresh.release();
+  return *known;
+}
+
+BlasPermit::BlasPermit(BlasGate &gate, int32_t callers) : gate(gate) { gate.enter(callers); }
+
+BlasPermit::~BlasPermit() { gate.leave(); }
 
 template <>
 void gnnrt::blasGemm<float>(bool transA, bool transB, int64_t m, int64_t n, int64_t k, const float *a, int64_t lda,

@@ -11,16 +11,25 @@
 
 namespace gnnrt {
 
-/// While it lives, its thread may call BLAS. OpenBLAS gives each caller a work area from a list: making a new one is
-/// not safe while others call, more than 128 callers at once make it print a warning, and it hangs when there is no
-/// memory for one. So areas are made here, with nobody inside, and the number of callers is limited.
+/// Who may call BLAS. OpenBLAS gives each caller a work area from a list: making a new one is not safe while others
+/// call, more than 128 callers at once make it print a warning, and it hangs when there is no memory for one. So areas
+/// are made here, with nobody inside, and the number of callers is limited.
+class BlasGate;
+
+/// The gate of this process.
+BlasGate &blasGate();
+
+/// While it lives, its thread may call BLAS.
 class BlasPermit {
 public:
   /// `callers`: how many threads are likely to call at once. Throws std::bad_alloc.
-  explicit BlasPermit(int32_t callers);
+  BlasPermit(BlasGate &gate, int32_t callers);
   ~BlasPermit();
   BlasPermit(const BlasPermit &) = delete;
   BlasPermit &operator=(const BlasPermit &) = delete;
+
+private:
+  BlasGate &gate;
 };
 
 /// C = op(A) op(B), row-major, with leading dimensions.

@@ -46,7 +46,7 @@ std::unique_ptr<gnnrt_model> openModel(const char *path) {
     fail(GNNRT_ERROR_ABI, path, " was compiled for version ", table.abi_version,
          " of the runtime's interface, but this runtime has version ", GNNRT_ABI_VERSION,
          ": build it again with the gnnc that belongs to this runtime");
-  std::string missing = missingFeatures(table.features);
+  std::string missing = missingFeatures(table.features ? table.features : "");
   if (!missing.empty())
     fail(GNNRT_ERROR_ABI, path, " was compiled for ", table.cpu, ", but this machine's processor lacks ", missing,
          ": build it for this machine with `gnnc build --cpu native`");

@@ -3,8 +3,16 @@
 
 #include <cmath>
 #include <cstring>
+#include <fstream>
 #include <random>
+#include <sys/resource.h>
+#include <sys/wait.h>
 #include <thread>
+#include <unistd.h>
+
+#ifndef __has_feature
+#define __has_feature(feature) 0
+#endif
 
 using namespace gnnrt_test;
 
@@ -120,6 +128,32 @@ TEST(Gemm, ManyCallersAtOnce) {
   for (std::thread &thread : threads)
     thread.join();
   EXPECT_EQ(wrong, std::vector<int>(wrong.size()));
+}
+
+TEST(Gemm, WithoutAddressSpaceForTheBlasItFails) {
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+  GTEST_SKIP() << "sanitizers reserve more address space than there is";
+#endif
+  pid_t child = fork();
+  if (child == 0) {
+    Context context;
+    std::vector<float> values(200 * 200, 1.0f), out(200 * 200);
+    std::ifstream pages("/proc/self/statm");
+    size_t used = 0;
+    pages >> used;
+    size_t bytes = used * size_t(getpagesize()) + (size_t(64) << 20);
+    rlimit limit = {bytes, bytes};
+    setrlimit(RLIMIT_AS, &limit);
+    gnnrt_status status = withFrame(context, [&](gnnrt_frame *frame) {
+      return gnnrt_gemm(frame, "product", GNNRT_F32, 0, 0, 200, 200, 200, values.data(), values.data(), out.data(),
+                        nullptr);
+    });
+    _exit(status == GNNRT_ERROR_MEMORY && context.error() == "out of memory" ? 0 : 1);
+  }
+  int status = 0;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  ASSERT_TRUE(WIFEXITED(status));
+  EXPECT_EQ(WEXITSTATUS(status), 0);
 }
 
 TEST(Gemm, WhatDoesNotExistIsAFault) {

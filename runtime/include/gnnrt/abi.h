@@ -43,10 +43,15 @@ typedef struct gnnrt_arg_desc {
   gnnrt_size target_size;
 } gnnrt_arg_desc;
 
-/* The entry's body. `buffers[k]` is the memory of argument k: for tensors the (converted, if INDEX) data, for INOUT the
- * *staged* copy's place is given by gnnrt_frame_output; for scalars a pointer to the value in the body's dtype; for
- * graphs the gnnrt_graph*. `sizes[id]` are the sizes of sets; the body writes those of sets it makes. Returns 0, or a
- * status after gnnrt_frame_fail. */
+/* The entry's body. `buffers[k]` is the memory of argument k:
+ *   INPUT, INOUT  the current value (INDEX: as int32; BOOL: bytes 0 and 1), aligned to its elements
+ *   OUTPUT        the memory to write, as gnnrt_frame_output gives it
+ *   SCALAR        a pointer to the value in the body's dtype (INDEX: int32; BOOL: a byte)
+ *   SIZE          a pointer to the int64
+ *   GRAPH         the gnnrt_graph*
+ * Arguments without elements have a valid address too. `sizes[id]` are the sizes of sets, -1 for those that the body
+ * makes; it writes them before it reserves memory, and gnnrt_reserve then checks the outputs whose shape depends on
+ * them. Returns 0, or a status after gnnrt_frame_fail. */
 typedef int32_t (*gnnrt_body)(gnnrt_frame *frame, void **buffers, int64_t *sizes);
 
 /* The body may fail after it began to write outputs, so OUTPUTs are staged like INOUTs. */
@@ -63,7 +68,8 @@ typedef struct gnnrt_entry_desc {
   int32_t flags; /* GNNRT_ENTRY_* */
 } gnnrt_entry_desc;
 
-/* The object's table, exported under the name `gnnc_model`. */
+/* The object's table, exported under the name `gnnc_model`. Its fields keep their places in later versions, so that any
+ * runtime can read the version of any model; new ones go behind them. */
 typedef struct gnnrt_model_desc {
   const gnnrt_entry_desc *const *entries;
   const char *manifest;
@@ -83,7 +89,8 @@ GNNRT_API int32_t gnnrt_call(gnnrt_context *ctx, const gnnrt_entry_desc *entry, 
 GNNRT_API int32_t gnnrt_frame_fail(gnnrt_frame *frame, int32_t status, const char *message);
 
 /* Where the body writes the new value of argument k (INOUT: staged memory, committed if the call succeeds;
- * OUTPUT: the caller's memory, or staged memory where the caller's dtype or the entry needs it). */
+ * OUTPUT: the caller's memory, or staged memory where the caller's dtype or alignment or the entry needs it). A body
+ * that asks for it writes all of it; an INOUT that is not asked for keeps its value. NULL on failure (recorded). */
 GNNRT_API void *gnnrt_frame_output(gnnrt_frame *frame, int32_t arg);
 
 /* Structure. Derived graphs are cached on the graph they come from, and owned by it. NULL on failure (recorded).
@@ -132,8 +139,9 @@ enum {
   GNNRT_COMBINE_ARGMIN = 6
 };
 /* How slots of one result are combined into its row. For MAX and MIN with a winner, `winner_*` are the i32 arrays that
- * go with it (else NULL): equal values keep the earlier slot's winner, a NaN wins over everything. ARGMAX, ARGMIN:
- * as MAX, MIN, where the value itself is not wanted (`out` NULL). */
+ * go with it (else NULL): equal values keep the earlier slot's winner, a NaN wins over everything, and a slot whose
+ * winner is -1 has no entry. ARGMAX, ARGMIN: as MAX, MIN, where the value itself is not wanted (`out` NULL). The
+ * partial results are used up. */
 typedef struct gnnrt_combine {
   void *partial; /* [num_slots, row_elements] */
   void *out;     /* [rows, row_elements] */
@@ -165,7 +173,8 @@ GNNRT_API int32_t gnnrt_gemm(gnnrt_frame *frame, const char *name, int32_t dtype
 GNNRT_API int64_t gnnrt_gemm_workspace(int32_t dtype, int64_t m, int64_t n, int64_t k);
 
 /* Memory. A buffer lives from step `first` to step `last` (inclusive); bytes[i] is its size in this call. Fills
- * pointers[i] with 64-byte aligned addresses such that no two buffers alive at once overlap. */
+ * pointers[i] with 64-byte aligned addresses such that no two buffers alive at once overlap, each with 64 bytes of its
+ * own behind its end; they are valid until the call ends. May be called again in a call, once for each phase. */
 typedef struct gnnrt_lifetime {
   int32_t first, last;
 } gnnrt_lifetime;

@@ -42,12 +42,16 @@ typedef struct gnnrt_context gnnrt_context;
 typedef struct gnnrt_graph gnnrt_graph;
 typedef struct gnnrt_model gnnrt_model;
 
+/* Functions that make something put NULL into *out when they fail. */
+
 /* ---- Contexts ------------------------------------------------------------------------------------------- */
 
-/* Makes a context that runs on `threads` threads (0: as many as the machine offers). */
+/* Makes a context that runs on `threads` threads, the caller's among them (0: as many as this process may use; at most
+ * 1024). Results are the same to the bit for any number. After fork it cannot be used in the child
+ * (GNNRT_ERROR_FORK), which makes one of its own. */
 GNNRT_API gnnrt_status gnnrt_context_create(int32_t threads, gnnrt_context **out);
 GNNRT_API void gnnrt_context_destroy(gnnrt_context *ctx);
-/* The message of the last failed call on this context, "" if none; valid until the next call on it. */
+/* The message of the last failed call on this context, "" if none has failed; valid until the next call on it. */
 GNNRT_API const char *gnnrt_last_error(const gnnrt_context *ctx);
 /* A short name for a status, such as "shape". */
 GNNRT_API const char *gnnrt_status_name(gnnrt_status status);
@@ -77,7 +81,8 @@ GNNRT_API const int32_t *gnnrt_graph_dst(const gnnrt_graph *graph);
 
 /* ---- Models: calling an entry point whose C type is not known at compile time ----------------------------- */
 
-/* Opens a shared object made by gnnc. Checks its ABI version and the processor it was made for. */
+/* Opens a shared object made by gnnc. Checks its ABI version and the processor it was made for. A model may be used by
+ * any number of contexts. */
 GNNRT_API gnnrt_status gnnrt_model_open(gnnrt_context *ctx, const char *path, gnnrt_model **out);
 GNNRT_API void gnnrt_model_close(gnnrt_model *model);
 /* The manifest: JSON, valid while the model is open. Its schema is docs/manifest.md. */
