@@ -328,6 +328,9 @@ Value Elaborator::callSignature(const Closure &passed, TypeRef signature, Frame 
 }
 
 std::optional<Prepared> Elaborator::prepareFunction(const ast::FnDecl *fn, const ast::Module *module, Call &call) {
+  // Reported by the parser; without a body there is something to check in a call, but nothing to lower.
+  if (fn->signatureHasErrors || (fn->hasErrors && !checking))
+    return std::nullopt;
   Prepared prepared;
   prepared.callee = fn->name.text.str();
   SmallVector<bool> hasDefault;
@@ -522,6 +525,8 @@ Value Elaborator::walkBody(Frame &f, SourceRange at) {
   ReturnSlot slot;
   slot.expected = f.result;
   Restore<ReturnSlot *> returns(f.returns, &slot);
+  if (!f.fn->body) // it has a syntax error
+    return errorValue();
   block(f.fn->body);
   if (slot.done)
     return slot.value.value_or(errorValue());

@@ -33,7 +33,8 @@ void Elaborator::checkDeclarations(const ast::Module &module) {
       break;
     case ast::DeclKind::structDecl:
       fresh(cast<ast::StructDecl>(d)->name);
-      checkStruct(cast<ast::StructDecl>(d), &module);
+      if (!d->hasErrors)
+        checkStruct(cast<ast::StructDecl>(d), &module);
       break;
     case ast::DeclKind::fn:
       fresh(cast<ast::FnDecl>(d)->name);
@@ -46,7 +47,7 @@ void Elaborator::checkDeclarations(const ast::Module &module) {
       if (!fn)
         diags.error(Diag::unknownName, e->function.range,
                     "there is no function '" + e->function.text + "' in this file");
-      else
+      else if (!fn->signatureHasErrors)
         checkVjp(fn, module, e);
       break;
     }
@@ -143,6 +144,10 @@ SmallVector<unsigned> Elaborator::vjpParameters(const ast::FnDecl *fn, const Fra
 }
 
 void Elaborator::checkFunction(const ast::FnDecl *fn, const ast::Module *module) {
+  if (fn->hasErrors) {
+    faulty.insert(fn);
+    return;
+  }
   unsigned before = diags.numErrors();
   llvm::scope_exit mark([&] {
     if (diags.numErrors() != before)

@@ -495,7 +495,7 @@ Decl *Parser::parseFunction(StringRef doc) {
   fn->doc = doc;
   scope_exit setRange([&] { fn->range = since(first); });
   if (!parseSignature(*fn)) {
-    fn->hasErrors = true;
+    fn->hasErrors = fn->signatureHasErrors = true;
     // The body may be read all the same, for its errors.
     while (!is(Tok::eof) && !atDeclaration() && !is(Tok::lBrace) && !is(Tok::semicolon))
       advance();

@@ -155,6 +155,8 @@ TypeRef Elaborator::namedType(const ast::NamedType *t) {
 
 TypeRef Elaborator::structType(const ast::StructDecl *decl, const ast::Module *module, ArrayRef<ast::Expr *> items,
                                SourceRange range) {
+  if (decl->hasErrors) // reported by the parser
+    return errorType();
   if (items.size() != decl->generics.size()) {
     std::string params;
     for (const ast::GenericParam &g : decl->generics)
@@ -210,8 +212,11 @@ std::pair<const ast::StructDecl *, const ast::Module *> Elaborator::structNamed(
     return {};
   }
   const ast::Decl *d = lookupDecl(name, module);
-  if (const auto *s = dyn_cast_or_null<ast::StructDecl>(d))
+  if (const auto *s = dyn_cast_or_null<ast::StructDecl>(d)) {
+    if (s->hasErrors) // reported by the parser
+      return {};
     return {s, module};
+  }
   if (d || findBuiltin(name))
     diags.error(Diag::badType, e->range, "'" + name + "' is not a struct");
   else

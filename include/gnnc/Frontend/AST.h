@@ -427,7 +427,7 @@ enum class DeclKind : uint8_t { import, structDecl, fn, exportVjp, customRule };
 
 struct Decl {
   const DeclKind kind;
-  /// Something in it could not be read, so that parts may be missing: it is of no use but for its name.
+  /// Something in it could not be read, so that parts may be missing.
   bool hasErrors = false;
   SourceRange range;
   Decl(DeclKind kind, SourceRange range) : kind(kind), range(range) {}
@@ -470,9 +470,11 @@ struct FnParam {
   TypeExpr *type = nullptr;
   Expr *defaultValue = nullptr; // or null
 };
-/// `fn`, `export fn`, `nondiff fn`, `extern fn`. `body` is null exactly for `extern`. `result` is null when nothing is
-/// returned.
+/// `fn`, `export fn`, `nondiff fn`, `extern fn`. `body` is null for `extern`, and where it has errors. `result` is null
+/// when nothing is returned.
 struct FnDecl : Decl {
+  /// It is known to exist, and nothing else of it: a call may be right or wrong.
+  bool signatureHasErrors = false;
   bool isExport = false, nondiff = false, isExtern = false;
   Name name;
   llvm::StringRef doc;
