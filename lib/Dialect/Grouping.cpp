@@ -59,7 +59,7 @@ Value gnnc::gnn::gatherAt(OpBuilder &builder, Location loc, RankedTensorType typ
   return TransposeOp::create(builder, loc, type, gathered, perm);
 }
 
-bool gnnc::gnn::maybeNone(Value index) { return !index.getDefiningOp<EndpointOp>(); }
+bool gnnc::gnn::maybeNone(Value index) { return !isa_and_present<EndpointOp, IotaOp>(index.getDefiningOp()); }
 
 Value gnnc::gnn::anyNone(OpBuilder &builder, Location loc, ValueRange indices) {
   Value any;
@@ -95,10 +95,22 @@ Value Grouping::combine(ReduceKind kind, Value values) const {
   RankedTensorType type = withElement(groups, elementOf(values));
   if (indices.empty())
     return ReduceOp::create(*builder, loc, type, kind, values, dims);
-  SmallVector<Type> types{type};
+  // Targets that stand apart come side by side first, in the order of their index arrays.
+  int64_t first = gatherPosition(dims);
+  SmallVector<int64_t> others = otherDims(groups.getRank(), dims), order(others.begin(), others.begin() + first);
+  order.append(dims.begin(), dims.end());
+  order.append(others.begin() + first, others.end());
+  SmallVector<int64_t> places = llvm::to_vector(llvm::seq<int64_t>(first, first + dims.size()));
+  SmallVector<Type> types{keepDims(type, order)};
   if (kind == ReduceKind::Max || kind == ReduceKind::Min)
-    types.push_back(withElement(groups, builder->getI32Type()));
-  return SegmentReduceOp::create(*builder, loc, types, kind, values, indices, Value(), at, dims).getResult();
+    types.push_back(withElement(keepDims(type, order), builder->getI32Type()));
+  Value result = SegmentReduceOp::create(*builder, loc, types, kind, values, indices, Value(), at, places).getResult();
+  if (llvm::is_sorted(order))
+    return result;
+  SmallVector<int64_t> perm(order.size());
+  for (auto [from, to] : llvm::enumerate(order))
+    perm[to] = from;
+  return TransposeOp::create(*builder, loc, type, result, perm);
 }
 
 Value Grouping::spread(Value values) const {

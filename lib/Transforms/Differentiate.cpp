@@ -225,7 +225,7 @@ Tape inlineBody(VjpOp vjp, SmallVectorImpl<BackOp> &backs) {
 }
 
 /// What depends on the operands by floating-point data flow. Fails where an active value is turned into a whole number.
-LogicalResult findActive(Tape &tape) {
+LogicalResult findActive(Tape &tape, DenseSet<Operation *> &refused) {
   tape.active.insert(tape.wrt.begin(), tape.wrt.end());
   bool ok = true;
   for (Operation *op : tape.ops) {
@@ -236,6 +236,7 @@ LogicalResult findActive(Tape &tape) {
     if (isRounding(op) && isUsed) {
       op->emitError() << (isa<arith::FPToSIOp, arith::FPToUIOp>(op) ? "turning a value into an integer" : "rounding")
                       << " loses its derivative; write nondiff(...) around the value if that is meant";
+      refused.insert(op);
       ok = false;
     }
     for (Value result : op->getResults())
@@ -277,7 +278,7 @@ struct DifferentiatePass : gnnc::gnn::impl::DifferentiateBase<DifferentiatePass>
     Tape tape = inlineBody(vjp, backs);
     Markers markers;
     DenseSet<Operation *> refused;
-    bool ok = backs.empty() || succeeded(findActive(tape));
+    bool ok = backs.empty() || succeeded(findActive(tape, refused));
     for (BackOp back : backs)
       ok &= succeeded(Sweep(tape, markers, back).run(refused));
     vjp.erase();

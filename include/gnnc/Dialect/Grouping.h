@@ -44,7 +44,7 @@ mlir::Value gatherAt(mlir::OpBuilder &builder, mlir::Location loc, mlir::RankedT
                      mlir::ValueRange indices, int64_t at, llvm::ArrayRef<int64_t> dims, mlir::Value fill = {});
 /// Where the index arrays' dimensions stand in the result of a gather along `dims`.
 int64_t gatherPosition(llvm::ArrayRef<int64_t> dims);
-/// Whether an entry of an index array may be -1. Ends of edges never are.
+/// Whether an entry of an index array may be -1. Ends of edges and counted positions never are.
 bool maybeNone(mlir::Value index);
 /// A boolean of the index arrays' type: where one of them is -1.
 mlir::Value anyNone(mlir::OpBuilder &builder, mlir::Location loc, mlir::ValueRange indices);

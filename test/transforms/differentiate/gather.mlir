@@ -85,6 +85,10 @@ func.func @pairs(%g: !g {test.edges = array<i64: 0,1, 2,0, 0,0, 2,1, 2,1>}, %a: 
   return %y : !e
 }
 
+// Targets that stand apart are summed side by side and turned round.
+// CHECK-LABEL: func.func @pairs_apart(
+// CHECK: %[[SUM:.*]] = gnn.segment_reduce sum %{{.*}} at 0 dims [0, 1]
+// CHECK: gnn.transpose %[[SUM]] perm [0, 2, 1]
 func.func @pairs_apart(%a: !nfn, %i: !ei {test.value = array<f64: 1.0, -1.0, 1.0, 2.0, 0.0>}, %j: !ei {test.value = array<f64: 1.0, 1.0, -1.0, 0.0, 0.0>}, %f: !s) -> !ef
     attributes {test.sizes = array<i64: 3, 5>} {
   %y = gnn.gather %a[%i, %j] dims [0, 2] fill %f : (!nfn, !ei, !ei, !s) -> !ef
