@@ -4,6 +4,8 @@
 
 #include "gnnc/Driver/Emission.h"
 
+#include "mlir/IR/BuiltinAttributes.h"
+
 namespace llvm {
 class Target;
 }
@@ -21,6 +23,9 @@ void addModelTables(llvm::Module &module, llvm::ArrayRef<EntryInfo> entries, con
 
 /// Links an object file to a shared object.
 llvm::Error linkSharedObject(llvm::StringRef object, llvm::StringRef output, llvm::StringRef name);
+
+/// A number with no more digits than its type tells apart: 0.01, where an f32 holds 0.00999999978.
+std::string shortestText(mlir::FloatAttr number);
 
 /// A C identifier for a path: "p.w0" becomes "p_w0".
 std::string identifier(llvm::StringRef path);

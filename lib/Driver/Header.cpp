@@ -1,11 +1,12 @@
 // The C header of a model: a function for each entry, with every argument's shape in the program's own names.
 #include "CodeGen.h"
 
-#include "mlir/IR/BuiltinAttributes.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringSet.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/Path.h"
+
+#include <charconv>
 
 using namespace llvm;
 using namespace gnnc;
@@ -26,6 +27,14 @@ std::string gnnc::identifier(StringRef path) {
   if (keywords.contains(name))
     name += '_';
   return name;
+}
+
+std::string gnnc::shortestText(mlir::FloatAttr number) {
+  char text[64];
+  double value = number.getValueAsDouble();
+  std::to_chars_result end = number.getType().isF32() ? std::to_chars(text, text + sizeof(text), static_cast<float>(value))
+                                                      : std::to_chars(text, text + sizeof(text), value);
+  return {text, end.ptr};
 }
 
 static bool isReal(DType dtype) { return dtype == DType::F32 || dtype == DType::F64; }
@@ -53,10 +62,8 @@ static std::string shape(const EntryInfo &entry, const ArgInfo &arg) {
 
 static std::string numberText(mlir::Attribute attr) {
   if (auto real = mlir::dyn_cast<mlir::FloatAttr>(attr)) {
-    SmallString<32> text;
-    real.getValue().toString(text);
-    std::string number = text.str().str();
-    return number.find_first_of(".eEnN") == std::string::npos ? number + ".0" : number;
+    std::string number = shortestText(real);
+    return number.find_first_of(".eEn") == std::string::npos ? number + ".0" : number;
   }
   if (auto integer = mlir::dyn_cast<mlir::IntegerAttr>(attr))
     return integer.getType().isInteger(1) ? (integer.getValue().getBoolValue() ? "1" : "0")

@@ -1,7 +1,6 @@
 // The manifest: what a tool needs to call the model, as JSON (docs/manifest.md).
 #include "CodeGen.h"
 
-#include "mlir/IR/BuiltinAttributes.h"
 #include <nlohmann/json.hpp>
 
 using namespace gnnc;
@@ -9,7 +8,7 @@ using Json = nlohmann::ordered_json;
 
 static Json numberOf(mlir::Attribute attr) {
   if (auto real = mlir::dyn_cast<mlir::FloatAttr>(attr))
-    return real.getValueAsDouble();
+    return std::strtod(shortestText(real).c_str(), nullptr);
   if (auto integer = mlir::dyn_cast<mlir::IntegerAttr>(attr))
     return integer.getType().isInteger(1) ? Json(integer.getValue().getBoolValue()) : Json(integer.getInt());
   if (auto text = mlir::dyn_cast<mlir::StringAttr>(attr))

@@ -83,6 +83,11 @@ private:
     return llvm::map_to_vector(sizes, [&](SizeAttr s) { return kernel.iterator(IteratorKind::Parallel, s); });
   }
   LogicalResult replace(ValueRange values) {
+    // Why a value is kept, for the report.
+    if (Attribute kept = op->getAttr("gnn.kept"))
+      for (Value value : values)
+        if (Operation *maker = rootOf(value).getDefiningOp(); isa_and_present<KernelOp, GemmOp>(maker))
+          maker->setAttr("gnn.kept", kept);
     op->replaceAllUsesWith(values);
     op->erase();
     return success();
