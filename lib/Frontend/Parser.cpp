@@ -527,5 +527,11 @@ std::unique_ptr<Module> gnnc::parseFile(const SourceManager &sources, FileId fil
   module->file = file;
   module->name = sources.name(file);
   Parser(sources, file, diagnostics, *module).parseModule();
+  // A declaration with any syntax error, one that left it whole too, is left to the messages about that.
+  for (const Diagnostic *diagnostic : diagnostics.pending())
+    for (Decl *decl : module->decls)
+      if (diagnostic->severity == Severity::error && diagnostic->range.file == file &&
+          decl->range.begin <= diagnostic->range.begin && diagnostic->range.begin < decl->range.end)
+        decl->hasErrors = true;
   return module;
 }
