@@ -77,6 +77,16 @@ static int integers(const char *text, int64_t *out, int room) {
   return count;
 }
 
+/* What stands behind the key of an entry, blanks skipped; NULL if it is not there. */
+static const char *value_of(const char *entry, const char *key) {
+  const char *value = entry ? strstr(entry, key) : NULL;
+  if (!value)
+    return NULL;
+  for (value += strlen(key); *value == ' ' || *value == ':';)
+    ++value;
+  return value;
+}
+
 int tensor_find(const tensor_file *file, const char *name, tensor *out) {
   static const struct {
     const char *name;
@@ -87,20 +97,20 @@ int tensor_find(const tensor_file *file, const char *name, tensor *out) {
   const char *entry, *dtype, *shape, *offsets;
   int64_t sizes[4], range[2], elements = 1;
   int rank;
-  snprintf(key, sizeof key, "\"%s\":", name);
+  snprintf(key, sizeof key, "\"%s\"", name);
   entry = strstr(file->header, key);
-  dtype = entry ? strstr(entry, "\"dtype\":\"") : NULL;
-  shape = entry ? strstr(entry, "\"shape\":") : NULL;
-  offsets = entry ? strstr(entry, "\"data_offsets\":") : NULL;
-  rank = shape ? integers(shape + 8, sizes, 4) : -1;
-  if (!dtype || rank < 0 || !offsets || integers(offsets + 15, range, 2) != 2) {
+  dtype = value_of(entry, "\"dtype\"");
+  shape = value_of(entry, "\"shape\"");
+  offsets = value_of(entry, "\"data_offsets\"");
+  rank = shape ? integers(shape, sizes, 4) : -1;
+  if (!dtype || rank < 0 || !offsets || integers(offsets, range, 2) != 2) {
     fprintf(stderr, "no tensor named %s in the file\n", name);
     return 1;
   }
   for (int k = 0; k < rank; ++k)
     elements *= sizes[k];
   for (size_t k = 0; k < sizeof types / sizeof *types; ++k) {
-    if (strncmp(dtype + 9, types[k].name, strlen(types[k].name)) != 0)
+    if (strncmp(dtype + 1, types[k].name, strlen(types[k].name)) != 0)
       continue;
     if (range[0] < 0 || range[1] > (int64_t)file->data_bytes || range[1] - range[0] != elements * types[k].bits / 8)
       break;

@@ -41,13 +41,16 @@ _built = {}
 
 
 def compiled(program, *flags):
-    """The path of a program's shared object, compiled once for each set of flags."""
+    """The path of a program's shared object, compiled once for each set of flags. One that fails is not tried again."""
     key = (str(program), flags)
     if key not in _built:
         name = pathlib.Path(program).stem + "".join(flag.replace("-", "_").replace("=", "_") for flag in flags)
         path = work_folder() / f"lib{name}.so"
+        _built[key] = None
         run("gnnc", "build", program, "-o", path, *flags)
         _built[key] = path
+    if _built[key] is None:
+        raise AssertionError(f"{program} did not compile before")
     return _built[key]
 
 
