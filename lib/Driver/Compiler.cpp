@@ -66,6 +66,8 @@ Compilation::Compilation(const CompileOptions &options, raw_ostream &out) : opti
     folders.push_back(options.stdlibPath);
   program.setImportPaths(std::move(folders));
   loadDialects(context);
+  // Users know nothing of the operation that a pass objects to.
+  context.printOpOnDiagnostic(false);
 }
 
 FrontendOptions Compilation::frontendOptions() const {
@@ -128,10 +130,11 @@ bool Compilation::writeModule() {
 
 bool Compilation::run() {
   bool parsed = program.load(options.input);
-  if (!parsed || options.emit == Emit::ast) {
+  if (program.isEmpty() || options.emit == Emit::ast) {
     diagnostics.flush(out, options.colour);
     return parsed && write([&](raw_ostream &os) { ast::print(program.main(), os); });
   }
+  // After a syntax error too: what could be read is checked, so that all errors are found in one run.
   if (!elaborate())
     return false;
   if (options.emit == Emit::gnn)
@@ -183,8 +186,11 @@ bool Compilation::writeBinary(llvm::Module &code, ArrayRef<EntryInfo> entries, c
   }
   if (path == "-")
     return fail(createStringError("a shared object can't be written to standard output; name a file with -o"));
-  SmallString<128> headerPath(path);
-  sys::path::replace_extension(headerPath, ".h");
+  // The header of libgcn.so is gcn.h.
+  StringRef name = sys::path::stem(path);
+  name.consume_front("lib");
+  SmallString<128> headerPath(sys::path::parent_path(path));
+  sys::path::append(headerPath, (name.empty() ? sys::path::stem(path) : name) + ".h");
   Expected<OutputFile> object = OutputFile::create(path);
   if (!object)
     return fail(object.takeError());
