@@ -1,14 +1,15 @@
 #!/usr/bin/env bash
-# Trains a model of this folder on Cora, ten seeds: run.sh gcn|gat FILE [option of gnn-run train...]. FILE is the citation network in
-# safetensors. GNNC_BIN is where gnnc and gnn-run are, by default a release build beside the sources, if there is one, else PATH.
+# Trains a model of this folder on Cora: run.sh gcn|gat FILE [option of gnn-run train...]. FILE is the citation network in safetensors.
+# SEEDS (0..9) and EPOCHS in the environment say how much. GNNC_BIN is where gnnc and gnn-run are, by default a release build beside the
+# sources, if there is one, else PATH; files go to GNNC_OUT (build/cora).
 set -euo pipefail
 here="$(cd "$(dirname "$0")" && pwd)"
 usage="usage: run.sh gcn|gat FILE [option of gnn-run train...]"
 model="${1:-}"
 data="${2:-}"
 case "$model" in
-  gcn) settings=(--epochs 200 --stop val_loss --patience 200) ; sizes=(-D Hidden=16 -D Out=7) ;;
-  gat) settings=(--epochs 1000 --stop val_loss --patience 100) ; sizes=(-D H=8 -D D=8 -D Out=7) ;;
+  gcn) settings=(--epochs "${EPOCHS:-200}" --stop val_loss --patience 200) ; sizes=(-D Hidden=16 -D Out=7) ;;
+  gat) settings=(--epochs "${EPOCHS:-1000}" --stop val_loss --patience 100) ; sizes=(-D H=8 -D D=8 -D Out=7) ;;
   *) echo "$usage" >&2; exit 2 ;;
 esac
 if [ ! -f "$data" ]; then
@@ -30,5 +31,5 @@ out="${GNNC_OUT:-$here/../../build/cora}"
 mkdir -p "$out"
 
 gnnc build "$here/$model.gnn" -o "$out/lib$model.so" "${sizes[@]}"
-gnn-run train "$out/lib$model.so" --data "$data" --step train_step --eval evaluate "${settings[@]}" --seeds 0..9 \
+gnn-run train "$out/lib$model.so" --data "$data" --step train_step --eval evaluate "${settings[@]}" --seeds "${SEEDS:-0..9}" \
   --report test_accuracy --checkpoint "$out/$model.safetensors" "${@:3}"

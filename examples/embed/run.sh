@@ -11,6 +11,6 @@ model="$(cd "$model" && pwd)"
 runtime="$(cd "$bin/../lib" && pwd)"
 
 set -x
-"${CC:-clang-22}" -std=c11 -O2 -Wall -Wextra -I"$root/runtime/include" -I"$model" "$here/main.c" "$here/tensors.c" -o "$model/embed" \
+${CC:-clang-22} -std=c11 -O2 -Wall -Wextra -I"$root/runtime/include" -I"$model" "$here/main.c" "$here/tensors.c" -o "$model/embed" \
   -L"$model" -lkarate -L"$runtime" -lgnnrt -Wl,-rpath,"$model" -Wl,-rpath,"$runtime"
 "$model/embed" "$model/karate.safetensors" "$model/trained.safetensors"

@@ -82,7 +82,7 @@ class Boundary(harness.TestCase):
 
     def test_negative_size(self):
         broken = gnnrt.tensor(self.prediction["x"], shape=(-NODES, IN))
-        self.assert_refused("argument", r"\bx\b.*negative", lambda: self.predict(x=broken))
+        self.assert_refused("argument", r"\bx\b.*-6", lambda: self.predict(x=broken))
 
     def test_transposed(self):
         x = np.asfortranarray(self.prediction["x"])
@@ -174,14 +174,14 @@ class Boundary(harness.TestCase):
         self.assertNotEqual(lib.gnnrt_model_call(None, self.model.handle, b"predict", None, 0), 0)
         self.assertNotEqual(lib.gnnrt_model_open(None, b"x.so", ctypes.byref(ctypes.c_void_p())), 0)
 
-    def test_error_is_that_of_the_last_failure(self):
-        for shape in [(NODES,), (NODES, 1, 1)]:
-            with self.assertRaises(gnnrt.Error):
-                self.predict(x=np.zeros(shape, np.float32))
-            message = self.context.last_error()
-            self.assertIn(f"{len(shape)} dimension", message)
-            self.predict()
-            self.assertEqual(self.context.last_error(), message)
+    def test_message_is_that_of_the_last_failure(self):
+        self.assertEqual(self.context.last_error(), "")
+        with self.assertRaisesRegex(gnnrt.Error, r"\bx\b"):
+            self.predict(x=np.zeros(NODES, np.float32))
+        self.predict()
+        with self.assertRaisesRegex(gnnrt.Error, r"p\.first\.b"):
+            self.predict(**{"p.first.b": np.zeros(HIDDEN + 1, np.float32)})
+        self.assertRegex(self.context.last_error(), r"p\.first\.b")
 
     # ---- Graphs ----
 

@@ -111,7 +111,7 @@ class Golden(harness.TestCase):
         data, metadata = safetensors_io.read(path)
         function, leaves = CASES[case]
         shape = data["param.att_src"].shape[1:] if "param.att_src" in data else None
-        values = {path: np.require(leaf.here(data[leaf.name], shape), requirements="C") for path, leaf in leaves.items()}
+        values = {path: np.array(leaf.here(data[leaf.name], shape), order="C") for path, leaf in leaves.items()}
 
         with harness.runtime().context() as context:
             model = context.model(harness.compiled(harness.PROGRAMS / "layers.gnn", "--real=f64"))
