@@ -58,6 +58,10 @@ private:
   void normalise();
   void chooseLoops();
   int chooseLanes();
+  bool isFew(int iterator) const {
+    std::optional<int64_t> size = space.sizes[iterator].getConstant();
+    return size && *size <= 64;
+  }
   std::optional<unsigned> reductionToCut();
   LogicalResult checkSlots();
   void renumberSets();
@@ -330,6 +334,10 @@ void Analysis::chooseLoops() {
     for (auto [i, kind] : llvm::enumerate(space.kinds))
       if (kind == IteratorKind::Parallel && (space.row < 0 || space.row == space.vec))
         space.row = i;
+    // Few rows of many lanes: tasks divide the lanes.
+    if (space.row >= 0 && space.vec >= 0 && space.kinds[space.vec] == IteratorKind::Parallel && isFew(space.row) &&
+        !isFew(space.vec))
+      space.row = space.vec;
     space.launch = space.row < 0 ? LaunchKind::Once : LaunchKind::Rows;
   }
 
@@ -466,7 +474,7 @@ std::string KernelSpace::key() const {
   for (BlockArgument arg : body->getArguments())
     number(arg);
   for (Operation &nested : *body) {
-    os << '\n' << nested.getName() << nested.getAttrDictionary();
+    os << '\n' << nested.getName() << nested.getPropertiesAsAttribute();
     for (Value operand : nested.getOperands())
       os << ' ' << number(operand);
     for (Value result : nested.getResults()) {

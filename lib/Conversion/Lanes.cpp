@@ -86,34 +86,32 @@ static Value safeDivisor(OpBuilder &b, Location loc, Value dividend, Value divis
   return make.make<arith::SelectOp>(traps, make.integer(1), divisor);
 }
 
+/// Words are held in i64, where a product has both its halves. What stands above a word's 32 bits does not matter: it is cut
+/// off before it is multiplied, which costs nothing.
 Value gnnc::philox(OpBuilder &b, Location loc, Value key, Value counter, unsigned word) {
-  Type wide = counter.getType();
-  Type narrow = IntegerType::get(b.getContext(), 32);
-  if (auto vector = dyn_cast<VectorType>(wide))
-    narrow = vector.clone(narrow);
-  Maker make64(b, loc, wide), make(b, loc, narrow);
-  auto split = [&](Value value) {
-    Value high = make64.make<arith::ShRUIOp>(value, make64.integer(32));
-    return std::make_pair(Value(arith::TruncIOp::create(b, loc, narrow, value)),
-                          Value(arith::TruncIOp::create(b, loc, narrow, high)));
+  Maker make(b, loc, counter.getType());
+  Value mask = make.integer(0xFFFFFFFF), half = make.integer(32);
+  auto high = [&](Value x) { return make.make<arith::ShRUIOp>(x, half); };
+  auto product = [&](Value x, int64_t factor) {
+    return make.make<arith::MulIOp>(make.make<arith::AndIOp>(x, mask), make.integer(factor));
   };
-  auto [k0, k1] = split(key);
-  auto [c0, c1] = split(counter);
-  Value c2 = make.integer(0), c3 = c2;
-  auto literal = [&](uint32_t value) { return make.integer(static_cast<int32_t>(value)); };
-  Value m0 = literal(0xD2511F53), m1 = literal(0xCD9E8D57);
+  auto mix = [&](Value x, Value y, Value z) { return make.make<arith::XOrIOp>(make.make<arith::XOrIOp>(x, y), z); };
+  Value k0 = key, k1 = high(key);
+  Value c0 = counter, c1 = high(counter), c2 = make.integer(0), c3 = c2;
   for (int round = 0; round < 10; ++round) {
-    auto product0 = arith::MulUIExtendedOp::create(b, loc, m0, c0);
-    auto product1 = arith::MulUIExtendedOp::create(b, loc, m1, c2);
-    c0 = make.make<arith::XOrIOp>(make.make<arith::XOrIOp>(product1.getHigh(), c1), k0);
-    c1 = product1.getLow();
-    c2 = make.make<arith::XOrIOp>(make.make<arith::XOrIOp>(product0.getHigh(), c3), k1);
-    c3 = product0.getLow();
-    k0 = make.make<arith::AddIOp>(k0, literal(0x9E3779B9));
-    k1 = make.make<arith::AddIOp>(k1, literal(0xBB67AE85));
+    Value product0 = product(c0, 0xD2511F53), product1 = product(c2, 0xCD9E8D57);
+    c0 = mix(high(product1), c1, k0);
+    c2 = mix(high(product0), c3, k1);
+    c1 = product1;
+    c3 = product0;
+    k0 = make.make<arith::AddIOp>(k0, make.integer(0x9E3779B9));
+    k1 = make.make<arith::AddIOp>(k1, make.integer(0xBB67AE85));
   }
   Value words[] = {c0, c1, c2, c3};
-  return words[word];
+  Type narrow = b.getI32Type();
+  if (auto vector = dyn_cast<VectorType>(counter.getType()))
+    narrow = vector.clone(narrow);
+  return arith::TruncIOp::create(b, loc, narrow, words[word]);
 }
 
 /// One op of the body on scalars or vectors of `width` lanes.

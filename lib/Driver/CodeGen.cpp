@@ -8,15 +8,56 @@
 #include "mlir/Target/LLVMIR/Dialect/Builtin/BuiltinToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Dialect/LLVMIR/LLVMToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Export.h"
+#include "llvm/IR/DiagnosticInfo.h"
+#include "llvm/IR/DiagnosticPrinter.h"
 #include "llvm/IR/LegacyPassManager.h"
 #include "llvm/IR/Verifier.h"
 #include "llvm/Passes/PassBuilder.h"
+#include "llvm/Support/ErrorHandling.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FileUtilities.h"
+#include "llvm/Support/Signals.h"
 #include "llvm/TargetParser/Host.h"
+
+#include <unistd.h>
 
 using namespace llvm;
 using namespace gnnc;
+
+namespace {
+/// While one is there, LLVM's own ways of failing say whose fault it is: what it reports is collected, and what would end the
+/// process says so first.
+class FaultGuard {
+public:
+  explicit FaultGuard(LLVMContext &context) : context(context), handler(onFatal) {
+    context.setDiagnosticHandlerCallBack(
+        [](const DiagnosticInfo *info, void *messages) {
+          if (info->getSeverity() != DS_Error)
+            return;
+          raw_string_ostream os(*static_cast<std::string *>(messages));
+          DiagnosticPrinterRawOStream printer(os);
+          info->print(printer);
+        },
+        &messages);
+  }
+  ~FaultGuard() { context.setDiagnosticHandlerCallBack(nullptr); }
+
+  /// What was reported, as a failure.
+  Error take() const {
+    return messages.empty() ? Error::success() : createStringError("this is a fault of gnnc: LLVM says: " + messages);
+  }
+
+private:
+  [[noreturn]] static void onFatal(void *, const char *reason, bool) {
+    errs() << "gnnc: internal error: this is a fault of gnnc, please report it: LLVM says: " << reason << '\n';
+    sys::RunInterruptHandlers(); // removes temporary files
+    _exit(1);
+  }
+  LLVMContext &context;
+  std::string messages;
+  ScopedFatalErrorHandler handler;
+};
+} // namespace
 
 /// The vectors are in the code already: LLVM is to clean it up, not to vectorise or unroll it.
 static void optimise(Module &module, TargetMachine &machine) {
@@ -74,7 +115,10 @@ Expected<std::unique_ptr<Module>> gnnc::makeLLVMModule(mlir::ModuleOp module, Ar
   raw_string_ostream os(message);
   if (verifyModule(*result, &os))
     return createStringError("this is a fault of gnnc: it made invalid LLVM IR: " + message);
+  FaultGuard guard(context);
   optimise(*result, **machine);
+  if (Error error = guard.take())
+    return error;
   return result;
 }
 
@@ -85,8 +129,9 @@ Error gnnc::writeObject(Module &module, const Processor &processor, raw_pwrite_s
   legacy::PassManager passes;
   if ((*machine)->addPassesToEmitFile(passes, out, nullptr, CodeGenFileType::ObjectFile))
     return createStringError("this is a fault of gnnc: LLVM cannot write objects for " + processor.name);
+  FaultGuard guard(module.getContext());
   passes.run(module);
-  return Error::success();
+  return guard.take();
 }
 
 Error gnnc::writeSharedObject(Module &module, const Processor &processor, StringRef path, StringRef name) {

@@ -7,6 +7,7 @@ import unittest
 
 import numpy as np
 
+import gnnrt
 import harness
 
 NUMPY = {"f32": np.float32, "f64": np.float64, "i32": np.int32}
@@ -452,6 +453,72 @@ class Kernels(harness.TestCase):
                                 [("in_f32_40", {"g": graph, "x": x}), ("all_f32_40", {"x": x}), ("bias_f32_40", {"x": x})]])
         self.assertEqual(results[0], results[1])
         self.assertEqual(results[0], results[2])
+
+
+RESIDUALS = """
+func.func @f_fwd(%x: tensor<?x?xf32, #gnn.dims<s0, s1>> {gnn.path = "x"})
+    -> (tensor<?x?xf32, #gnn.dims<s0, 2*s1>> {gnn.path = "out"}, tensor<?x?xf32, #gnn.dims<s0, s1>> {gnn.residual = 0 : i64})
+    attributes {gnn.entry, gnn.set_names = ["n", "F"],
+                gnn.vjp = {of = "f", forward = "f_fwd", backward = "f_bwd", wrt = ["x"]}} {
+  %y = arith.mulf %x, %x : tensor<?x?xf32, #gnn.dims<s0, s1>>
+  %z = gnn.concat %y, %x dim 1 : (tensor<?x?xf32, #gnn.dims<s0, s1>>, tensor<?x?xf32, #gnn.dims<s0, s1>>) -> tensor<?x?xf32, #gnn.dims<s0, 2*s1>>
+  return %z, %x : tensor<?x?xf32, #gnn.dims<s0, 2*s1>>, tensor<?x?xf32, #gnn.dims<s0, s1>>
+}
+func.func @f_bwd(%x: tensor<?x?xf32, #gnn.dims<s0, s1>> {gnn.residual = 0 : i64},
+                 %out_adj: tensor<?x?xf32, #gnn.dims<s0, 2*s1>> {gnn.path = "out_adj"})
+    -> (tensor<?x?xf32, #gnn.dims<s0, s1>> {gnn.path = "x_adj"})
+    attributes {gnn.entry, gnn.set_names = ["n", "F"]} {
+  %first = gnn.slice %out_adj dim 1 from <0> step 1 : (tensor<?x?xf32, #gnn.dims<s0, 2*s1>>) -> tensor<?x?xf32, #gnn.dims<s0, s1>>
+  %second = gnn.slice %out_adj dim 1 from <s1> step 1 : (tensor<?x?xf32, #gnn.dims<s0, 2*s1>>) -> tensor<?x?xf32, #gnn.dims<s0, s1>>
+  %a = arith.mulf %first, %x : tensor<?x?xf32, #gnn.dims<s0, s1>>
+  %b = arith.addf %a, %a : tensor<?x?xf32, #gnn.dims<s0, s1>>
+  %c = arith.addf %b, %second : tensor<?x?xf32, #gnn.dims<s0, s1>>
+  return %c : tensor<?x?xf32, #gnn.dims<s0, s1>>
+}
+"""
+
+
+class Residuals(harness.TestCase):
+    """What an exported vjp keeps: a block that knows whose it is. F stands in no shape of the backward function alone."""
+
+    def setUp(self):
+        source = harness.work_folder() / "residuals.mlir"
+        source.write_text(RESIDUALS)
+        path = harness.work_folder() / "libresiduals.so"
+        harness.run("gnnc-emit", source, "-o", path)
+        self.context = harness.runtime().context(threads=1)
+        self.model = self.context.model(path)
+
+    def forward(self, x):
+        return self.model.call(self.context, "f_fwd", {"x": x})
+
+    def test_round(self):
+        pair = self.model.vjps["f"]
+        self.assertEqual((pair["forward"], pair["backward"], pair["wrt"]), ("f_fwd", "f_bwd", ["x"]))
+        for nodes, width in ((0, 0), (0, 3), (1, 1), (40, 21)):
+            x = np.random.default_rng(7).standard_normal([nodes, width]).astype(np.float32)
+            results = self.forward(x)
+            self.assertEqual(len(results["residuals"]), gnnrt.evaluate_size(pair["residual_bytes"], {"n": nodes, "F": width}))
+            np.testing.assert_array_equal(results["out"], np.concatenate([x * x, x], 1))
+            cotangent = np.random.default_rng(8).standard_normal([nodes, 2 * width]).astype(np.float32)
+            gradient = np.zeros_like(x)
+            self.model.call(self.context, "f_bwd", {"residuals": results["residuals"], "out_adj": cotangent}, {"x_adj": gradient})
+            self.assert_close(gradient, 2 * cotangent[:, :width] * x + cotangent[:, width:], 1e-6, "gradient")
+
+    def refused(self, residuals, cotangent, message):
+        gradient = np.full([4, 3], 7, np.float32)
+        with self.assertRaisesRegex(gnnrt.Error, message):
+            self.model.call(self.context, "f_bwd", {"residuals": residuals, "out_adj": cotangent}, {"x_adj": gradient})
+        self.assertTrue((gradient == 7).all(), "an output was touched by a call that failed")
+
+    def test_refused(self):
+        residuals = self.forward(np.zeros([4, 3], np.float32))["residuals"]
+        good = np.zeros([4, 6], np.float32)
+        self.refused(np.zeros(100, np.uint8), good, "the residuals are not those of a call of the forward function")
+        self.refused(residuals[:64], good, "the residuals are not those")
+        self.refused(residuals[:8], good, "the residuals are not those")
+        self.refused(residuals, np.zeros([5, 6], np.float32), "the residuals are not those")
+        self.refused(residuals, np.zeros([4, 7], np.float32), "`out_adj` has the wrong size in dimension 1 .*: it must be 2\\*F")
 
 
 class KernelsBaseline(Kernels):
