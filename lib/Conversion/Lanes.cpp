@@ -27,51 +27,23 @@ Value gnnc::laneConstant(OpBuilder &b, Location loc, TypedAttr value, unsigned w
 }
 
 namespace {
-/// Builds arithmetic of one type, scalar or vector.
+/// Builds integer arithmetic of one type, scalar or vector.
 class Maker {
 public:
   Maker(OpBuilder &b, Location loc, Type type) : b(b), loc(loc), type(type) {}
 
-  Value constant(double value) {
-    return splat(FloatAttr::get(cast<FloatType>(getElementTypeOrSelf(type)), value));
+  Value integer(int64_t value) {
+    auto vector = dyn_cast<VectorType>(type);
+    return laneConstant(b, loc, IntegerAttr::get(getElementTypeOrSelf(type), value), vector ? vector.getDimSize(0) : 0);
   }
-  Value integer(int64_t value) { return splat(IntegerAttr::get(getElementTypeOrSelf(type), value)); }
   template <typename Op, typename... Args> Value make(Args... args) { return Op::create(b, loc, args...); }
 
 private:
-  Value splat(TypedAttr value) {
-    auto vector = dyn_cast<VectorType>(type);
-    return laneConstant(b, loc, value, vector ? vector.getDimSize(0) : 0);
-  }
   OpBuilder &b;
   Location loc;
   Type type;
 };
 } // namespace
-
-/// 1 / (1 + exp(-x)) by exp(-|x|), which does not overflow.
-static Value sigmoid(OpBuilder &b, Location loc, Value x) {
-  Maker make(b, loc, x.getType());
-  Value decay = make.make<math::ExpOp>(make.make<arith::NegFOp>(make.make<math::AbsFOp>(x)));
-  Value denominator = make.make<arith::AddFOp>(make.constant(1), decay);
-  Value positive = make.make<arith::CmpFOp>(arith::CmpFPredicate::OGE, x, make.constant(0));
-  Value numerator = make.make<arith::SelectOp>(positive, make.constant(1), decay);
-  return make.make<arith::DivFOp>(numerator, denominator);
-}
-
-/// log(1 + exp(x)) = max(x, 0) + log1p(exp(-|x|)).
-static Value softplus(OpBuilder &b, Location loc, Value x) {
-  Maker make(b, loc, x.getType());
-  Value decay = make.make<math::ExpOp>(make.make<arith::NegFOp>(make.make<math::AbsFOp>(x)));
-  Value positive = make.make<arith::MaximumFOp>(x, make.constant(0));
-  return make.make<arith::AddFOp>(positive, make.make<math::Log1pOp>(decay));
-}
-
-static Value pmul(OpBuilder &b, Location loc, Value c, Value a) {
-  Maker make(b, loc, c.getType());
-  Value none = make.make<arith::CmpFOp>(arith::CmpFPredicate::OEQ, c, make.constant(0));
-  return make.make<arith::SelectOp>(none, make.constant(0), make.make<arith::MulFOp>(c, a));
-}
 
 /// A divisor with which an integer division cannot trap: 1 in place of 0, and of -1 where the quotient would overflow. Lanes
 /// that are switched off hold zeros, and a user's division by zero must not end the process.
@@ -117,9 +89,6 @@ Value gnnc::philox(OpBuilder &b, Location loc, Value key, Value counter, unsigne
 /// One op of the body on scalars or vectors of `width` lanes.
 static SmallVector<Value> evaluate(OpBuilder &b, Location loc, Operation &op, ArrayRef<Value> operands, unsigned width) {
   return llvm::TypeSwitch<Operation *, SmallVector<Value>>(&op)
-      .Case([&](gnn::SigmoidOp) { return SmallVector<Value>{sigmoid(b, loc, operands[0])}; })
-      .Case([&](gnn::SoftplusOp) { return SmallVector<Value>{softplus(b, loc, operands[0])}; })
-      .Case([&](gnn::PmulOp) { return SmallVector<Value>{pmul(b, loc, operands[0], operands[1])}; })
       .Case([&](gnn::RandomBitsOp bits) {
         return SmallVector<Value>{philox(b, loc, operands[0], operands[1], bits.getWord())};
       })

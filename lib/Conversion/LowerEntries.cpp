@@ -1,6 +1,6 @@
 // The pass that lowers entries, and the pipeline behind it.
-#include "LowerEntry.h"
 #include "HostCode.h"
+#include "LowerEntry.h"
 
 #include "gnnc/Conversion/Conversion.h"
 #include "gnnc/Dialect/EntryAttrs.h"
@@ -57,16 +57,17 @@ struct LowerEntries : gnnc::impl::LowerEntriesBase<LowerEntries> {
 };
 } // namespace
 
-void gnnc::addLoweringToLLVM(OpPassManager &passes) {
+void gnnc::addLoweringToLLVM(OpPassManager &passes, bool useFma) {
   // Address arithmetic was emitted in the order of loops: what belongs outside moves there.
   passes.addPass(createCanonicalizerPass());
+  passes.addPass(createCSEPass());
+  passes.addPass(createExpandMath(ExpandMathOptions{useFma}));
   passes.addPass(createCSEPass());
   passes.addPass(createLoopInvariantCodeMotionPass());
   passes.addPass(arith::createArithExpandOpsPass());
   passes.addPass(createSCFToControlFlowPass());
   passes.addPass(createConvertVectorToLLVMPass());
   passes.addPass(createConvertMathToLLVMPass());
-  passes.addPass(createConvertMathToLibmPass());
   passes.addPass(createArithToLLVMConversionPass());
   passes.addPass(createConvertControlFlowToLLVMPass());
   passes.addPass(createUBToLLVMConversionPass());
@@ -76,6 +77,7 @@ void gnnc::addLoweringToLLVM(OpPassManager &passes) {
 
 void gnnc::registerConversionPasses() {
   registerGnncConversionPasses();
-  PassPipelineRegistration<>("gnn-lower-to-llvm", "Lower the functions that gnn-lower-entries makes to the llvm dialect",
-                             addLoweringToLLVM);
+  PassPipelineRegistration<>("gnn-lower-to-llvm",
+                             "Lower the functions that gnn-lower-entries makes to the llvm dialect",
+                             [](OpPassManager &passes) { addLoweringToLLVM(passes, /*useFma=*/true); });
 }

@@ -23,6 +23,17 @@ void GnnDialect::registerAttributes() {
       >();
 }
 
+/// Sums and products that stay at the largest numbers instead of overflowing: such a size fails when memory is
+/// reserved.
+static int64_t saturatingAdd(int64_t a, int64_t b) {
+  int64_t result;
+  return llvm::AddOverflow(a, b, result) ? (a < 0 ? INT64_MIN : INT64_MAX) : result;
+}
+static int64_t saturatingMul(int64_t a, int64_t b) {
+  int64_t result;
+  return llvm::MulOverflow(a, b, result) ? ((a < 0) != (b < 0) ? INT64_MIN : INT64_MAX) : result;
+}
+
 namespace {
 /// A factor of a term: a set id, or a quotient.
 struct Factor {
@@ -61,7 +72,7 @@ Poly unpack(SizeAttr size) {
     Monomial m;
     for (int64_t f : t.slice(i + 2, degree))
       m.push_back(f >= 0 ? Factor{f, {}} : Factor{-1, size.getQuotients()[-f - 1]});
-    poly[m] += coeff;
+    poly[m] = coeff;
     i += 2 + degree;
   }
   return poly;
@@ -99,14 +110,14 @@ SizeAttr SizeAttr::set(MLIRContext *ctx, int64_t id) { return get(ctx, {1, 1, id
 SizeAttr SizeAttr::add(SizeAttr other) const {
   Poly poly = unpack(*this);
   for (auto &[m, c] : unpack(other))
-    poly[m] += c;
+    poly[m] = saturatingAdd(poly[m], c);
   return pack(getContext(), poly);
 }
 
 SizeAttr SizeAttr::scale(int64_t factor) const {
   Poly poly = unpack(*this);
   for (auto &[m, c] : poly)
-    c *= factor;
+    c = saturatingMul(c, factor);
   return pack(getContext(), poly);
 }
 
@@ -119,7 +130,7 @@ SizeAttr SizeAttr::mul(SizeAttr other) const {
       Monomial m = ma;
       m.append(mb.begin(), mb.end());
       llvm::sort(m);
-      result[m] += ca * cb;
+      result[m] = saturatingAdd(result[m], saturatingMul(ca, cb));
     }
   return pack(getContext(), result);
 }
@@ -140,7 +151,7 @@ SizeAttr SizeAttr::ceilDiv(int64_t divisor) const {
   // ceildiv(ceildiv(a, b), c) is ceildiv(a, b*c).
   if (ArrayRef<int64_t> t = remainder.getTerms(); t.size() == 3 && t[0] == 1 && t[1] == 1 && t[2] < 0) {
     CeilDivAttr inner = remainder.getQuotients().front();
-    return result.add(inner.getNumerator().ceilDiv(inner.getDivisor() * divisor));
+    return result.add(inner.getNumerator().ceilDiv(saturatingMul(inner.getDivisor(), divisor)));
   }
   Poly quotient;
   quotient[{Factor{-1, CeilDivAttr::get(getContext(), remainder, divisor)}}] = 1;
@@ -191,10 +202,11 @@ int64_t SizeAttr::evaluate(llvm::function_ref<int64_t(int64_t)> sizeOf) const {
   for (auto &[m, c] : unpack(*this)) {
     int64_t term = c;
     for (const Factor &factor : m)
-      term *= factor.quotient ? llvm::divideCeilSigned(factor.quotient.getNumerator().evaluate(sizeOf),
-                                                       factor.quotient.getDivisor())
-                              : sizeOf(factor.set);
-    result += term;
+      term =
+          saturatingMul(term, factor.quotient ? llvm::divideCeilSigned(factor.quotient.getNumerator().evaluate(sizeOf),
+                                                                       factor.quotient.getDivisor())
+                                              : sizeOf(factor.set));
+    result = saturatingAdd(result, term);
   }
   return result;
 }
@@ -203,7 +215,7 @@ std::string SizeAttr::str(llvm::function_ref<std::string(int64_t)> name) const {
   auto setName = [&](int64_t id) { return name ? name(id) : "s" + std::to_string(id); };
   std::string text;
   for (auto &[m, c] : unpack(*this)) {
-    int64_t magnitude = c < 0 ? -c : c;
+    uint64_t magnitude = c < 0 ? -static_cast<uint64_t>(c) : c;
     text += text.empty() ? (c < 0 ? "-" : "") : (c < 0 ? " - " : " + ");
     SmallVector<std::string> parts;
     if (magnitude != 1 || m.empty())
@@ -215,6 +227,12 @@ std::string SizeAttr::str(llvm::function_ref<std::string(int64_t)> name) const {
     text += llvm::join(parts, "*");
   }
   return text.empty() ? "0" : text;
+}
+
+LogicalResult CeilDivAttr::verify(function_ref<InFlightDiagnostic()> emitError, SizeAttr, int64_t divisor) {
+  if (divisor > 0)
+    return success();
+  return emitError() << "a ceildiv needs a positive divisor";
 }
 
 LogicalResult DimsAttr::verifyEncoding(ArrayRef<int64_t> shape, Type,

@@ -1,4 +1,4 @@
-// Verifiers of row kernels and matrix products.
+// Verifiers of row kernels, of what stands in and before them, and of matrix products.
 #include "Checks.h"
 
 using namespace mlir;
@@ -131,8 +131,16 @@ LogicalResult KernelVerifier::results() {
                               << (reduces ? " has to say how it is combined: an iterator is reduced"
                                           : " has nothing to combine: all iterators are parallel");
   }
-  if (op.getEmpties() && op.getEmpties()->size() != count)
-    return countIs("empties", op.getEmpties()->size(), count, "result");
+  if (!op.getEmpties())
+    return success();
+  if (failed(countIs("empties", op.getEmpties()->size(), count, "result")))
+    return failure();
+  for (auto [i, attr, result] : llvm::enumerate(*op.getEmpties(), op.getResults())) {
+    auto number = dyn_cast<TypedAttr>(attr);
+    if (number ? number.getType() != elementOf(result) : !isa<UnitAttr>(attr))
+      return op.emitOpError() << "what result #" << i << " is where nothing is combined has to be a number of type "
+                              << elementOf(result) << ", or unit for the usual one, not " << attr;
+  }
   return success();
 }
 
@@ -167,6 +175,24 @@ LogicalResult KernelVerifier::body() {
 }
 
 LogicalResult KernelOp::verify() { return KernelVerifier(*this).verify(); }
+
+LogicalResult RandomBitsOp::verify() {
+  Type key = getKey().getType();
+  auto vector = dyn_cast<VectorType>(key);
+  Type word = IntegerType::get(getContext(), 32), bits = vector ? Type(vector.clone(word)) : word;
+  if (!getElementTypeOrSelf(key).isInteger(64) || getCounter().getType() != key)
+    return emitOpError() << "takes a key and a counter of one type, i64 or a vector of it, not " << key << " and "
+                         << getCounter().getType();
+  if (getResult().getType() != bits)
+    return emitOpError() << "gives " << bits << ", not " << getResult().getType();
+  return success();
+}
+
+LogicalResult CheckIndexOp::verify() {
+  if (!elementOf(getPosition()).isSignlessInteger())
+    return emitOpError() << "a position is an integer, not " << elementOf(getPosition());
+  return sameElement(*this, "the result", getResult(), "the position", getPosition());
+}
 
 LogicalResult GemmOp::verify() {
   if (failed(isFloat(*this, "the left operand", getLhs())) ||

@@ -85,6 +85,7 @@ Expected<Processor> gnnc::selectProcessor(StringRef name) {
       continue;
     required.push_back(feature.cpuinfo);
     processor.avx512 |= StringRef(feature.llvm) == "avx512f";
+    processor.fma |= StringRef(feature.llvm) == "fma";
   }
   processor.required = join(required, ",");
   return processor;

@@ -1,5 +1,5 @@
 // What folds, and what must not: every rule is exact for NaN, infinities and empty dimensions.
-// RUN: gnnc-opt %s -canonicalize | FileCheck %s
+// RUN: gnnc-opt %s -canonicalize -cse | FileCheck %s
 
 !scalar = tensor<f32, #gnn.dims<>>
 !vec = tensor<?xf32, #gnn.dims<s0>>
@@ -173,4 +173,16 @@ func.func @kernel_constants(%x: !vec) -> !vec {
     gnn.yield %b : f32
   }) : (!vec) -> !vec
   return %y : !vec
+}
+
+// Two buffers of one type stay two.
+// CHECK-LABEL: func @buffers
+func.func @buffers() -> (!vec, !vec) {
+  // CHECK: %[[A:.*]] = gnn.empty
+  // CHECK: %[[B:.*]] = gnn.empty
+  // CHECK: return %[[A]], %[[B]]
+  %a = gnn.empty : !vec
+  %b = gnn.empty : !vec
+  %unused = gnn.empty : !vec
+  return %a, %b : !vec, !vec
 }

@@ -129,6 +129,20 @@ func.func @yielded_type(%x: !vec) {
 // -----
 
 !vec = tensor<?xf32, #gnn.dims<s0>>
+func.func @empties(%x: !vec) {
+  // expected-error@+1 {{'gnn.kernel' op what result #0 is where nothing is combined has to be a number of type 'f32', or unit for the usual one, not 0.000000e+00 : f64}}
+  %y = "gnn.kernel"(%x) <{iterators = [#gnn<iterator reduction>], space = #gnn.dims<s0>, offsets = #gnn.dims<>, indexMaps = [],
+    maps = [affine_map<(v) -> (v)>], resultMaps = [affine_map<(v) -> ()>], combines = [#gnn<combine sum>],
+    maybeNone = array<i1>, empties = [0.0 : f64], label = "k", operandSegmentSizes = array<i32: 0, 0, 1, 0>}> ({
+  ^bb0(%a: f32, %v: index):
+    gnn.yield %a : f32
+  }) : (!vec) -> tensor<f32, #gnn.dims<>>
+  return
+}
+
+// -----
+
+!vec = tensor<?xf32, #gnn.dims<s0>>
 func.func @captured(%x: !vec) {
   %c = arith.constant 1.0 : f32
   // expected-note@+1 {{required by region isolation constraints}}
@@ -140,4 +154,27 @@ func.func @captured(%x: !vec) {
     gnn.yield %c : f32
   }) : (!vec) -> !vec
   return
+}
+
+// -----
+
+func.func @random_bits(%key: i64, %counter: i32) {
+  // expected-error@+1 {{'gnn.random_bits' op takes a key and a counter of one type, i64 or a vector of it, not 'i64' and 'i32'}}
+  %bits = gnn.random_bits %key, %counter word 0 : (i64, i32) -> i32
+  return
+}
+
+// -----
+
+func.func @check_index(%i: tensor<f32, #gnn.dims<>>) {
+  // expected-error@+1 {{'gnn.check_index' op a position is an integer, not 'f32'}}
+  %t = gnn.check_index %i below <s0>, "x[t]" : tensor<f32, #gnn.dims<>> -> tensor<f32, #gnn.dims<>>
+  return
+}
+
+// -----
+
+func.func @yield_elsewhere(%x: tensor<f32, #gnn.dims<>>) {
+  // expected-error@+1 {{'gnn.yield' op expects parent op to be one of 'gnn.vjp, gnn.kernel'}}
+  gnn.yield %x : tensor<f32, #gnn.dims<>>
 }

@@ -115,7 +115,7 @@ func.func @derivatives(%x: tensor<?xf32, #gnn.dims<s0>>, %seed: tensor<f32, #gnn
 
 // CHECK-LABEL: func @kernels
 func.func @kernels(%order: !gnn.order<s0, s1>, %src: tensor<?xi32, #gnn.dims<s1>>, %x: tensor<?x8xf32, #gnn.dims<s0, 8>>,
-                   %w: tensor<8x4xf32, #gnn.dims<8, 4>>) {
+                   %w: tensor<8x4xf32, #gnn.dims<8, 4>>, %t: tensor<i32, #gnn.dims<>>, %key: vector<8xi64>) {
   // CHECK: "gnn.kernel"
   %y = "gnn.kernel"(%order, %src, %x) <{
     iterators = [#gnn<iterator parallel>, #gnn<iterator segment>, #gnn<iterator parallel>], space = #gnn.dims<s0, s1, 8>,
@@ -126,6 +126,10 @@ func.func @kernels(%order: !gnn.order<s0, s1>, %src: tensor<?xi32, #gnn.dims<s1>
     // CHECK: gnn.yield %{{.*}} : f32
     gnn.yield %a : f32
   }) : (!gnn.order<s0, s1>, tensor<?xi32, #gnn.dims<s1>>, tensor<?x8xf32, #gnn.dims<s0, 8>>) -> tensor<?x8xf32, #gnn.dims<s0, 8>>
+  // CHECK: gnn.check_index %{{.*}} below <s0>, "x[t]" : tensor<i32, #gnn.dims<>> -> tensor<i32, #gnn.dims<>>
+  %checked = gnn.check_index %t below <s0>, "x[t]" : tensor<i32, #gnn.dims<>> -> tensor<i32, #gnn.dims<>>
+  // CHECK: gnn.random_bits %{{.*}}, %{{.*}} word 3 : (vector<8xi64>, vector<8xi64>) -> vector<8xi32>
+  %bits = gnn.random_bits %key, %key word 3 : (vector<8xi64>, vector<8xi64>) -> vector<8xi32>
   // CHECK: gnn.empty : tensor<?x4xf32, #gnn.dims<s0, 4>>
   %empty = gnn.empty : tensor<?x4xf32, #gnn.dims<s0, 4>>
   // CHECK: gnn.gemm %{{.*}}, %{{.*}} m <s0> n <4> k <8> :

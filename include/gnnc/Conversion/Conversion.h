@@ -20,8 +20,9 @@ namespace gnnc {
 mlir::LogicalResult lowerEntries(mlir::ModuleOp module, std::vector<EntryInfo> &entries,
                                  llvm::raw_ostream *memoryReport = nullptr);
 
-/// The passes from the functions that lowerEntries makes to the llvm dialect alone.
-void addLoweringToLLVM(mlir::OpPassManager &passes);
+/// The passes from the functions that lowerEntries makes to the llvm dialect alone, for a processor with fused multiply-adds
+/// or without. What they make calls no mathematical function.
+void addLoweringToLLVM(mlir::OpPassManager &passes, bool useFma);
 
 /// Makes the passes, and the pipeline "gnn-lower-to-llvm", known to tools that name passes.
 void registerConversionPasses();

@@ -17,4 +17,33 @@ def LowerEntries : Pass<"gnn-lower-entries", "::mlir::ModuleOp"> {
   let options = [Option<"report", "report", "bool", "false", "Print the memory plan of every entry on standard error">];
 }
 
+def ExpandMath : Pass<"gnn-expand-math"> {
+  let summary = "Write mathematical functions as arithmetic, without calls to a math library";
+  let description = [{
+    Rewrites `math` ops, and `gnn.sigmoid`, `gnn.softplus` and `gnn.pmul`, on `f32` and `f64` scalars and vectors into
+    `arith` ops on the same types. The result is branch-free, so it vectorises at any width, and is the same on every
+    target. Its error is at most 2 units in the last place; `docs/math.md` has the measured ones, and the limits.
+
+    `sqrt`, `absf`, `copysign`, `floor`, `ceil`, `trunc` and `roundeven` are single instructions on the targets (from
+    SSE4.1 on) and are left as they are.
+
+    ```mlir
+    %y = gnn.sigmoid %x : vector<16xf32>
+    // becomes
+    %a = math.absf %x : vector<16xf32>
+    %n = arith.negf %a : vector<16xf32>
+    // ... %e = exp(%n) by range reduction and a polynomial ...
+    %d = arith.addf %one, %e : vector<16xf32>
+    %s = arith.cmpf olt, %x, %zero : vector<16xf32>
+    %m = arith.select %s, %e, %one : vector<16xi1>, vector<16xf32>
+    %y = arith.divf %m, %d : vector<16xf32>
+    ```
+  }];
+  let options = [
+    Option<"useFma", "fma", "bool", /*default=*/"true",
+           "Use fused multiply-adds; without the hardware for it each would be a call to the math library">,
+  ];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::math::MathDialect"];
+}
+
 #endif

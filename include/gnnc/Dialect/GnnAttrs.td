@@ -20,7 +20,8 @@ def Gnn_SizeAttr : Gnn_Attr<"Size", "size"> {
     `terms` is flat: for each term its coefficient, its degree, and that many factors; a factor f >= 0 is set f, a factor
     f < 0 is `quotients[-f - 1]`.
   }];
-  let parameters = (ins ArrayRefParameter<"int64_t">:$terms, OptionalArrayRefParameter<"::gnnc::gnn::CeilDivAttr">:$quotients);
+  let parameters = (ins ArrayRefParameter<"int64_t">:$terms,
+                        OptionalArrayRefParameter<"::gnnc::gnn::CeilDivAttr">:$quotients);
   let hasCustomAssemblyFormat = 1;
   let extraClassDeclaration = [{
     static SizeAttr constant(::mlir::MLIRContext *ctx, int64_t value);
@@ -48,7 +49,12 @@ def Gnn_SizeAttr : Gnn_Attr<"Size", "size"> {
 
 def Gnn_CeilDivAttr : Gnn_Attr<"CeilDiv", "ceildiv"> {
   let summary = "A quotient rounded up, an atom of sizes";
+  let description = [{
+    Stands inside of sizes only, where it is written `ceildiv(s0 + 1, 4)`. Its numerator's coefficients are in
+    [0, divisor), and it is no quotient itself, so equal quotients are equal attributes.
+  }];
   let parameters = (ins "::gnnc::gnn::SizeAttr":$numerator, "int64_t":$divisor);
+  let genVerifyDecl = 1;
   let assemblyFormat = "`<` $numerator `,` $divisor `>`";
 }
 

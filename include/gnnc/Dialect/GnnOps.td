@@ -13,7 +13,8 @@ include "mlir/Interfaces/SideEffectInterfaces.td"
 def NamedDims : NativeOpTrait<"NamedDims">, StructuralOpTrait {
   let cppNamespace = "::gnnc::gnn";
 }
-/// The op makes structure (indices, positions, random numbers) that no derivative passes through; its text says `nondiff`.
+/// The op makes structure (indices, positions, random numbers) that no derivative passes through; its text says
+/// `nondiff`.
 def Structural : NativeOpTrait<"Structural"> {
   let cppNamespace = "::gnnc::gnn";
 }
@@ -34,7 +35,13 @@ def Gnn_IndexTensor : RankedTensorOf<[I32]>;
 
 def Gnn_EndpointOp : Gnn_PureOp<"endpoint", [Structural]> {
   let summary = "The source or target node of every edge";
-  let description = [{ `%src = gnn.endpoint src %g nondiff : (!gnn.graph<s0 -> s0, s1>) -> tensor<?xi32, #gnn.dims<s1>>` }];
+  let description = [{
+    An index array over the edges, in the user's order. No entry is none.
+
+    ```mlir
+    %src = gnn.endpoint src %g nondiff : (!gnn.graph<s0 -> s0, s1>) -> tensor<?xi32, #gnn.dims<s1>>
+    ```
+  }];
   let arguments = (ins Gnn_DirectionAttr:$end, Gnn_GraphType:$graph);
   let results = (outs Gnn_IndexTensor:$result);
   let assemblyFormat = "`` $end $graph `nondiff` attr-dict `:` functional-type(operands, results)";
@@ -43,6 +50,11 @@ def Gnn_EndpointOp : Gnn_PureOp<"endpoint", [Structural]> {
 
 def Gnn_DegreeOp : Gnn_PureOp<"degree", [Structural]> {
   let summary = "The number of edges into (dst) or out of (src) every node";
+  let description = [{
+    ```mlir
+    %in_degree = gnn.degree dst %g nondiff : (!gnn.graph<s0 -> s1, s2>) -> tensor<?xi32, #gnn.dims<s1>>
+    ```
+  }];
   let arguments = (ins Gnn_DirectionAttr:$end, Gnn_GraphType:$graph);
   let results = (outs Gnn_IndexTensor:$result);
   let assemblyFormat = "`` $end $graph `nondiff` attr-dict `:` functional-type(operands, results)";
@@ -52,10 +64,18 @@ def Gnn_DegreeOp : Gnn_PureOp<"degree", [Structural]> {
 def Gnn_AddSelfLoopsOp : Gnn_PureOp<"add_self_loops", [Structural]> {
   let summary = "A graph with a self loop at every node";
   let description = [{
-    `%h, %old = gnn.add_self_loops skip %g nondiff`. `keep` appends a loop for every node, `skip` only where there is none,
-    `replace` removes those there are and appends one for every node. The old edges come first, in their order, then
-    the new ones in the order of nodes. `old` says which edge of %g each edge of %h was, -1 for a new one; what
-    edges carry moves with a gather along it.
+    `keep` appends a loop for every node, `skip` only where there is none, `replace` removes those there are and appends
+    one for every node. The old edges come first, in their order, then the new ones in the order of nodes.
+
+    The second result says which edge of the old graph each edge of the new one was, -1 for a new one; what edges carry
+    moves with a gather along it, so this op needs no derivative of its own.
+
+    ```mlir
+    %h, %old = gnn.add_self_loops replace %g nondiff
+        : (!gnn.graph<s0 -> s0, s1>) -> (!gnn.graph<s0 -> s0, s2>, tensor<?xi32, #gnn.dims<s2>>)
+    %v = gnn.gather %w[%old] dims [0] fill %one : (tensor<?xf32, #gnn.dims<s1>>, tensor<?xi32, #gnn.dims<s2>>,
+                                                   tensor<f32, #gnn.dims<>>) -> tensor<?xf32, #gnn.dims<s2>>
+    ```
   }];
   let arguments = (ins Gnn_LoopsAttr:$existing, Gnn_GraphType:$graph);
   let results = (outs Gnn_GraphType:$result, Gnn_IndexTensor:$old);
@@ -65,7 +85,13 @@ def Gnn_AddSelfLoopsOp : Gnn_PureOp<"add_self_loops", [Structural]> {
 
 def Gnn_OrderOp : Gnn_PureOp<"order", [Structural]> {
   let summary = "A graph's edges grouped by an end";
-  let description = [{ `%o = gnn.order dst %g nondiff : (!gnn.graph<s0 -> s1, s2>) -> !gnn.order<s1, s2>` }];
+  let description = [{
+    The runtime keeps both orders with the graph.
+
+    ```mlir
+    %in_edges = gnn.order dst %g nondiff : (!gnn.graph<s0 -> s1, s2>) -> !gnn.order<s1, s2>
+    ```
+  }];
   let arguments = (ins Gnn_DirectionAttr:$end, Gnn_GraphType:$graph);
   let results = (outs Gnn_OrderType:$result);
   let assemblyFormat = "`` $end $graph `nondiff` attr-dict `:` functional-type(operands, results)";
@@ -73,7 +99,12 @@ def Gnn_OrderOp : Gnn_PureOp<"order", [Structural]> {
 }
 
 def Gnn_OrderByOp : Gnn_PureOp<"order_by", [Structural]> {
-  let summary = "The entries of an index array grouped by what they point at; -1 is left out";
+  let summary = "The entries of an index array grouped by what they point at; none (-1) is left out";
+  let description = [{
+    ```mlir
+    %by_graph = gnn.order_by %batch nondiff : (tensor<?xi32, #gnn.dims<s0>>) -> !gnn.order<s3, s0>
+    ```
+  }];
   let arguments = (ins Gnn_IndexTensor:$index);
   let results = (outs Gnn_OrderType:$result);
   let assemblyFormat = "$index `nondiff` attr-dict `:` functional-type(operands, results)";
@@ -87,39 +118,70 @@ def Gnn_OrderByOp : Gnn_PureOp<"order_by", [Structural]> {
 def Gnn_GatherOp : Gnn_DiffOp<"gather", [AttrSizedOperandSegments]> {
   let summary = "Entries of a tensor picked by index arrays";
   let description = [{
-    `%y = gnn.gather %x[%i, %j] dims [0, 2] fill %f`: dimension dims[k] of x is indexed by the k-th index array. All index arrays
-    have one type; their dimensions stand in the result where the first indexed dimension stood, the other indexed
-    dimensions are gone. Where an index is -1 the result is `fill` (a scalar), or 0 without one. Indices are in range.
+    Dimension `dims[k]` of the source is indexed by the k-th index array. All index arrays have one type; their
+    dimensions stand in the result where the first indexed dimension stood, the other indexed dimensions are gone. Where
+    an index is none (-1) the result is `fill` (a scalar), or 0 without one. Other indices are in range.
+
+    ```mlir
+    // x[g.src]
+    %m = gnn.gather %x[%src] dims [0]
+        : (tensor<?x16xf32, #gnn.dims<s0, 16>>, tensor<?xi32, #gnn.dims<s1>>) -> tensor<?x16xf32, #gnn.dims<s1, 16>>
+    // c[g.dst, rel]
+    %r = gnn.gather %c[%dst, %rel] dims [0, 1] : (tensor<?x?xf32, #gnn.dims<s0, s2>>, tensor<?xi32, #gnn.dims<s1>>,
+                                                  tensor<?xi32, #gnn.dims<s1>>) -> tensor<?xf32, #gnn.dims<s1>>
+    ```
   }];
-  let arguments = (ins Gnn_Tensor:$source, Variadic<Gnn_IndexTensor>:$indices, Optional<Gnn_Scalar>:$fill, DenseI64ArrayAttr:$dims);
+  let arguments = (ins Gnn_Tensor:$source, Variadic<Gnn_IndexTensor>:$indices, Optional<Gnn_Scalar>:$fill,
+                       DenseI64ArrayAttr:$dims);
   let results = (outs Gnn_Tensor:$result);
-  let assemblyFormat = "$source `[` $indices `]` `dims` $dims (`fill` $fill^)? attr-dict `:` functional-type(operands, results)";
+  let assemblyFormat = [{
+    $source `[` $indices `]` `dims` $dims (`fill` $fill^)? attr-dict `:` functional-type(operands, results)
+  }];
   let hasVerifier = 1;
 }
 
 def Gnn_SegmentReduceOp : Gnn_DiffOp<"segment_reduce", [AttrSizedOperandSegments]> {
   let summary = "Entries combined by where index arrays point: the transpose of a gather";
   let description = [{
-    `%y = gnn.segment_reduce sum %m by [%i, %j] at 0 dims [0, 1]`. The index arrays' dimensions stand in m from position `at`; they
-    are consumed. In the result, a new dimension stands for each index array's target, at the positions
-    `dims` of the result; m's other dimensions keep their order. An entry with an index -1 is skipped. An empty segment gives
-    `empty` (a scalar), or 0 without one (1 for prod).
+    The index arrays' dimensions stand in the source from position `at` on; they are consumed. In the result, a new
+    dimension stands for each index array's target, at the positions `dims` of the result; the source's other dimensions
+    keep their order. An entry with an index that is none (-1) is skipped. An empty segment gives `empty` (a scalar), or
+    0 without one (1 for prod).
 
-    max and min have a second result, the winner: the position among the consumed entries (of rank 1) of the
-    first entry that equals the result, -1 for an empty segment. A NaN makes the result NaN and is its winner.
+    max and min may have a second result, the winner: the position, among the consumed entries (of rank 1), of the first
+    entry that equals the result, -1 for an empty segment. A NaN makes the result NaN and is its winner.
+
+    ```mlir
+    // sum(m, by=g.dst)
+    %y = gnn.segment_reduce sum %m by [%dst] at 0 dims [0]
+        : (tensor<?x16xf32, #gnn.dims<s1, 16>>, tensor<?xi32, #gnn.dims<s1>>) -> tensor<?x16xf32, #gnn.dims<s0, 16>>
+    %z, %winner = gnn.segment_reduce max %m by [%dst] at 0 dims [0]
+        : (tensor<?x16xf32, #gnn.dims<s1, 16>>, tensor<?xi32, #gnn.dims<s1>>)
+        -> (tensor<?x16xf32, #gnn.dims<s0, 16>>, tensor<?x16xi32, #gnn.dims<s0, 16>>)
+    ```
   }];
-  let arguments = (ins Gnn_ReduceKindAttr:$kind, Gnn_Tensor:$source, Variadic<Gnn_IndexTensor>:$indices, Optional<Gnn_Scalar>:$empty,
-                       I64Attr:$at, DenseI64ArrayAttr:$dims);
+  let arguments = (ins Gnn_ReduceKindAttr:$kind, Gnn_Tensor:$source, Variadic<Gnn_IndexTensor>:$indices,
+                       Optional<Gnn_Scalar>:$empty, I64Attr:$at, DenseI64ArrayAttr:$dims);
   let results = (outs Gnn_Tensor:$result, Optional<Gnn_IndexTensor>:$winner);
-  let assemblyFormat = [{`` $kind $source `by` ` ` `[` $indices `]` `at` $at `dims` $dims (`empty` $empty^)? attr-dict `:` functional-type(operands, results)}];
+  let assemblyFormat = [{
+    `` $kind $source `by` ` ` `[` $indices `]` `at` $at `dims` $dims (`empty` $empty^)?
+    attr-dict `:` functional-type(operands, results)
+  }];
   let hasVerifier = 1;
 }
 
 def Gnn_AtWinnerOp : Gnn_DiffOp<"at_winner"> {
   let summary = "The value of the winning entry of each segment";
   let description = [{
-    `%y = gnn.at_winner %m, %winner by %i`: y[v, f...] = m[winner[v, f...], f...], 0 where the winner is -1. m's first dimension is that
-    of the rank-1 index array i, which says what segment each entry is in.
+    `y[v, f...] = m[winner[v, f...], f...]`, 0 where the winner is -1. The source's first dimension is that of the
+    rank-1 index array, which says what segment each entry is in. The reverse sweep recomputes a maximum with it from the
+    saved winners.
+
+    ```mlir
+    %y = gnn.at_winner %m, %winner by %dst
+        : (tensor<?x16xf32, #gnn.dims<s1, 16>>, tensor<?x16xi32, #gnn.dims<s0, 16>>, tensor<?xi32, #gnn.dims<s1>>)
+        -> tensor<?x16xf32, #gnn.dims<s0, 16>>
+    ```
   }];
   let arguments = (ins Gnn_Tensor:$source, Gnn_IndexTensor:$winner, Gnn_IndexTensor:$index);
   let results = (outs Gnn_Tensor:$result);
@@ -130,12 +192,32 @@ def Gnn_AtWinnerOp : Gnn_DiffOp<"at_winner"> {
 def Gnn_SegmentSoftmaxOp : Gnn_DiffOp<"segment_softmax"> {
   let summary = "Softmax over the entries of each segment";
   let description = [{
-    `%a = gnn.segment_softmax %e by %i`: e's first dimension is that of the rank-1 index array i. The maximum is subtracted; a segment whose scores
-    are all -inf gets 0; +inf or NaN spoils its own segment only; an entry whose index is -1 gets 0.
+    The source's first dimension is that of the rank-1 index array; `into` is the number of segments. The maximum is
+    subtracted; a segment whose scores are all -inf gets 0; +inf or NaN spoils its own segment only; an entry whose
+    index is none gets 0.
+
+    ```mlir
+    %a = gnn.segment_softmax %e by %dst into <s0>
+        : (tensor<?x8xf32, #gnn.dims<s1, 8>>, tensor<?xi32, #gnn.dims<s1>>) -> tensor<?x8xf32, #gnn.dims<s1, 8>>
+    ```
   }];
   let arguments = (ins Gnn_Tensor:$source, Gnn_IndexTensor:$index, Gnn_SizeAttr:$segments);
   let results = (outs Gnn_Tensor:$result);
   let assemblyFormat = "$source `by` $index `into` $segments attr-dict `:` functional-type(operands, results)";
+  let hasVerifier = 1;
+}
+
+def Gnn_SegmentLogSumExpOp : Gnn_DiffOp<"segment_logsumexp"> {
+  let summary = "log of the sum of exponentials over the entries of each segment; -inf for an empty one";
+  let description = [{
+    ```mlir
+    %y = gnn.segment_logsumexp %e by %dst
+        : (tensor<?x8xf32, #gnn.dims<s1, 8>>, tensor<?xi32, #gnn.dims<s1>>) -> tensor<?x8xf32, #gnn.dims<s0, 8>>
+    ```
+  }];
+  let arguments = (ins Gnn_Tensor:$source, Gnn_IndexTensor:$index);
+  let results = (outs Gnn_Tensor:$result);
+  let assemblyFormat = "$source `by` $index attr-dict `:` functional-type(operands, results)";
   let hasVerifier = 1;
 }
 
@@ -146,7 +228,11 @@ def Gnn_SegmentSoftmaxOp : Gnn_DiffOp<"segment_softmax"> {
 def Gnn_ReduceOp : Gnn_DiffOp<"reduce"> {
   let summary = "A tensor reduced over some of its dimensions, which are dropped";
   let description = [{
-    `%y = gnn.reduce sum %x dims [1, 2]`. Reducing nothing (size 0) gives 0 (1 for prod). For max and min a NaN makes the result NaN.
+    Reducing an empty dimension gives 0 (1 for prod). For max and min a NaN makes the result NaN.
+
+    ```mlir
+    %y = gnn.reduce sum %x dims [1, 2] : (tensor<?x4x8xf32, #gnn.dims<s0, 4, 8>>) -> tensor<?xf32, #gnn.dims<s0>>
+    ```
   }];
   let arguments = (ins Gnn_ReduceKindAttr:$kind, Gnn_Tensor:$source, DenseI64ArrayAttr:$dims);
   let results = (outs Gnn_Tensor:$result);
@@ -157,7 +243,13 @@ def Gnn_ReduceOp : Gnn_DiffOp<"reduce"> {
 
 def Gnn_ArgReduceOp : Gnn_PureOp<"arg_reduce", [Structural]> {
   let summary = "The position of the first maximum or minimum along a dimension";
-  let description = [{ `%i = gnn.arg_reduce max %x dim 1 nondiff`; -1 where the dimension is empty. A NaN wins. }];
+  let description = [{
+    -1 where the dimension is empty. A NaN wins.
+
+    ```mlir
+    %i = gnn.arg_reduce max %x dim 1 nondiff : (tensor<?x7xf32, #gnn.dims<s0, 7>>) -> tensor<?xi32, #gnn.dims<s0>>
+    ```
+  }];
   let arguments = (ins Gnn_ReduceKindAttr:$kind, Gnn_Tensor:$source, I64Attr:$dim);
   let results = (outs Gnn_IndexTensor:$result);
   let assemblyFormat = "`` $kind $source `dim` $dim `nondiff` attr-dict `:` functional-type(operands, results)";
@@ -166,6 +258,11 @@ def Gnn_ArgReduceOp : Gnn_PureOp<"arg_reduce", [Structural]> {
 
 def Gnn_SoftmaxOp : Gnn_DiffOp<"softmax"> {
   let summary = "Softmax over some dimensions, which are kept";
+  let description = [{
+    ```mlir
+    %p = gnn.softmax %x dims [1] : (tensor<?x7xf32, #gnn.dims<s0, 7>>) -> tensor<?x7xf32, #gnn.dims<s0, 7>>
+    ```
+  }];
   let arguments = (ins Gnn_Tensor:$source, DenseI64ArrayAttr:$dims);
   let results = (outs Gnn_Tensor:$result);
   let assemblyFormat = "$source `dims` $dims attr-dict `:` functional-type(operands, results)";
@@ -174,6 +271,11 @@ def Gnn_SoftmaxOp : Gnn_DiffOp<"softmax"> {
 
 def Gnn_LogSumExpOp : Gnn_DiffOp<"logsumexp"> {
   let summary = "log of the sum of exponentials over some dimensions, which are dropped; -inf for none";
+  let description = [{
+    ```mlir
+    %y = gnn.logsumexp %x dims [1] : (tensor<?x7xf32, #gnn.dims<s0, 7>>) -> tensor<?xf32, #gnn.dims<s0>>
+    ```
+  }];
   let arguments = (ins Gnn_Tensor:$source, DenseI64ArrayAttr:$dims);
   let results = (outs Gnn_Tensor:$result);
   let assemblyFormat = "$source `dims` $dims attr-dict `:` functional-type(operands, results)";
@@ -181,23 +283,24 @@ def Gnn_LogSumExpOp : Gnn_DiffOp<"logsumexp"> {
   let hasFolder = 1;
 }
 
-def Gnn_SegmentLogSumExpOp : Gnn_DiffOp<"segment_logsumexp"> {
-  let summary = "log of the sum of exponentials over the entries of each segment; -inf for an empty one";
-  let arguments = (ins Gnn_Tensor:$source, Gnn_IndexTensor:$index);
-  let results = (outs Gnn_Tensor:$result);
-  let assemblyFormat = "$source `by` $index attr-dict `:` functional-type(operands, results)";
-  let hasVerifier = 1;
-}
-
 def Gnn_ContractOp : Gnn_DiffOp<"contract"> {
   let summary = "A sum of products over shared labels";
   let description = [{
-    `%c = gnn.contract %a [0, 1], %b [1, 2] -> [0, 2]` is the matrix product. Every dimension has a label; labels of the result
-    occur in at least one operand; labels that are not in the result are summed. A label occurs at most once in each list.
+    Every dimension has a label; labels of the result occur in at least one operand; labels that are not in the result
+    are summed. A label occurs at most once in each list, and has one size.
+
+    ```mlir
+    // The matrix product.
+    %c = gnn.contract %a [0, 1], %b [1, 2] -> [0, 2]
+        : (tensor<?x16xf32, #gnn.dims<s0, 16>>, tensor<16x8xf32, #gnn.dims<16, 8>>) -> tensor<?x8xf32, #gnn.dims<s0, 8>>
+    ```
   }];
-  let arguments = (ins Gnn_Tensor:$lhs, Gnn_Tensor:$rhs, DenseI64ArrayAttr:$lhsLabels, DenseI64ArrayAttr:$rhsLabels, DenseI64ArrayAttr:$resultLabels);
+  let arguments = (ins Gnn_Tensor:$lhs, Gnn_Tensor:$rhs, DenseI64ArrayAttr:$lhsLabels, DenseI64ArrayAttr:$rhsLabels,
+                       DenseI64ArrayAttr:$resultLabels);
   let results = (outs Gnn_Tensor:$result);
-  let assemblyFormat = "$lhs $lhsLabels `,` $rhs $rhsLabels `->` $resultLabels attr-dict `:` functional-type(operands, results)";
+  let assemblyFormat = [{
+    $lhs $lhsLabels `,` $rhs $rhsLabels `->` $resultLabels attr-dict `:` functional-type(operands, results)
+  }];
   let hasVerifier = 1;
 }
 
@@ -208,8 +311,12 @@ def Gnn_ContractOp : Gnn_DiffOp<"contract"> {
 def Gnn_BroadcastOp : Gnn_DiffOp<"broadcast"> {
   let summary = "A tensor repeated along new dimensions";
   let description = [{
-    `%y = gnn.broadcast %x dims [0, 2]`: dimension k of x is dimension dims[k] of the result (increasing). A dimension of constant size 1
+    Dimension k of the source is dimension `dims[k]` of the result; `dims` is increasing. A dimension of constant size 1
     may stand where the result has another size, and is repeated.
+
+    ```mlir
+    %y = gnn.broadcast %x dims [0] : (tensor<?xf32, #gnn.dims<s0>>) -> tensor<?x16xf32, #gnn.dims<s0, 16>>
+    ```
   }];
   let arguments = (ins Gnn_Tensor:$source, DenseI64ArrayAttr:$dims);
   let results = (outs Gnn_Tensor:$result);
@@ -220,6 +327,11 @@ def Gnn_BroadcastOp : Gnn_DiffOp<"broadcast"> {
 
 def Gnn_ReshapeOp : Gnn_DiffOp<"reshape"> {
   let summary = "The same elements in row-major order with other dimensions";
+  let description = [{
+    ```mlir
+    %y = gnn.reshape %x : (tensor<?x4x8xf32, #gnn.dims<s0, 4, 8>>) -> tensor<?x32xf32, #gnn.dims<s0, 32>>
+    ```
+  }];
   let arguments = (ins Gnn_Tensor:$source);
   let results = (outs Gnn_Tensor:$result);
   let assemblyFormat = "$source attr-dict `:` functional-type(operands, results)";
@@ -229,7 +341,13 @@ def Gnn_ReshapeOp : Gnn_DiffOp<"reshape"> {
 
 def Gnn_TransposeOp : Gnn_DiffOp<"transpose"> {
   let summary = "Dimensions in another order";
-  let description = [{ `%y = gnn.transpose %x perm [1, 0]`: dimension k of the result is dimension perm[k] of x. }];
+  let description = [{
+    Dimension k of the result is dimension `perm[k]` of the source.
+
+    ```mlir
+    %y = gnn.transpose %x perm [1, 0] : (tensor<?x4xf32, #gnn.dims<s0, 4>>) -> tensor<4x?xf32, #gnn.dims<4, s0>>
+    ```
+  }];
   let arguments = (ins Gnn_Tensor:$source, DenseI64ArrayAttr:$perm);
   let results = (outs Gnn_Tensor:$result);
   let assemblyFormat = "$source `perm` $perm attr-dict `:` functional-type(operands, results)";
@@ -240,28 +358,54 @@ def Gnn_TransposeOp : Gnn_DiffOp<"transpose"> {
 def Gnn_SliceOp : Gnn_DiffOp<"slice"> {
   let summary = "A regular part of a tensor along one dimension";
   let description = [{
-    `%y = gnn.slice %x dim 1 from #gnn.size<s0> step -1`: y[.., k, ..] = x[.., from + k*step, ..]; the result's type says how many. An integer that
-    drops a dimension is a slice of size 1 and a reshape.
+    `y[.., k, ..] = x[.., from + k*step, ..]`; the result's type says how many. An integer that drops a dimension is a
+    slice of size 1 and a reshape.
+
+    ```mlir
+    // x[::-1]
+    %y = gnn.slice %x dim 0 from <s0 - 1> step -1
+        : (tensor<?x4xf32, #gnn.dims<s0, 4>>) -> tensor<?x4xf32, #gnn.dims<s0, 4>>
+    ```
   }];
   let arguments = (ins Gnn_Tensor:$source, I64Attr:$dim, Gnn_SizeAttr:$from, I64Attr:$step);
   let results = (outs Gnn_Tensor:$result);
-  let assemblyFormat = "$source `dim` $dim `from` $from `step` $step attr-dict `:` functional-type(operands, results)";
+  let assemblyFormat = [{
+    $source `dim` $dim `from` $from `step` $step attr-dict `:` functional-type(operands, results)
+  }];
   let hasVerifier = 1;
   let hasFolder = 1;
 }
 
 def Gnn_UnsliceOp : Gnn_DiffOp<"unslice"> {
   let summary = "A part put into zeros: the transpose of a slice";
+  let description = [{
+    `y[.., from + k*step, ..] = x[.., k, ..]`, 0 elsewhere.
+
+    ```mlir
+    %y = gnn.unslice %x dim 1 from <0> step 1
+        : (tensor<?x4xf32, #gnn.dims<s0, 4>>) -> tensor<?x12xf32, #gnn.dims<s0, 12>>
+    ```
+  }];
   let arguments = (ins Gnn_Tensor:$source, I64Attr:$dim, Gnn_SizeAttr:$from, I64Attr:$step);
   let results = (outs Gnn_Tensor:$result);
-  let assemblyFormat = "$source `dim` $dim `from` $from `step` $step attr-dict `:` functional-type(operands, results)";
+  let assemblyFormat = [{
+    $source `dim` $dim `from` $from `step` $step attr-dict `:` functional-type(operands, results)
+  }];
   let hasVerifier = 1;
   let hasFolder = 1;
 }
 
 def Gnn_SelectIndexOp : Gnn_DiffOp<"select_index"> {
   let summary = "The entry at a run-time position of a dimension, which is dropped";
-  let description = [{ `%y = gnn.select_index %x[%i] dim 0`. A position out of range fails the call (negative ones count from the end only if constant). }];
+  let description = [{
+    A position out of range fails the call (negative ones count from the end only if they are constants, which are
+    slices).
+
+    ```mlir
+    %y = gnn.select_index %x[%t] dim 0
+        : (tensor<?x4xf32, #gnn.dims<s0, 4>>, tensor<i32, #gnn.dims<>>) -> tensor<4xf32, #gnn.dims<4>>
+    ```
+  }];
   let arguments = (ins Gnn_Tensor:$source, Gnn_Scalar:$position, I64Attr:$dim);
   let results = (outs Gnn_Tensor:$result);
   let assemblyFormat = "$source `[` $position `]` `dim` $dim attr-dict `:` functional-type(operands, results)";
@@ -270,6 +414,12 @@ def Gnn_SelectIndexOp : Gnn_DiffOp<"select_index"> {
 
 def Gnn_ConcatOp : Gnn_DiffOp<"concat"> {
   let summary = "Tensors joined along a dimension";
+  let description = [{
+    ```mlir
+    %y = gnn.concat %a, %b dim 1 : (tensor<?x4xf32, #gnn.dims<s0, 4>>, tensor<?x8xf32, #gnn.dims<s0, 8>>)
+        -> tensor<?x12xf32, #gnn.dims<s0, 12>>
+    ```
+  }];
   let arguments = (ins Variadic<Gnn_Tensor>:$sources, I64Attr:$dim);
   let results = (outs Gnn_Tensor:$result);
   let assemblyFormat = "$sources `dim` $dim attr-dict `:` functional-type(operands, results)";
@@ -279,6 +429,11 @@ def Gnn_ConcatOp : Gnn_DiffOp<"concat"> {
 
 def Gnn_IotaOp : Gnn_PureOp<"iota", [Structural]> {
   let summary = "0, 1, 2, ... along a dimension of an integer tensor";
+  let description = [{
+    ```mlir
+    %i = gnn.iota 0 nondiff : tensor<?xi32, #gnn.dims<s0>>
+    ```
+  }];
   let arguments = (ins I64Attr:$dim);
   let results = (outs Gnn_Tensor:$result);
   let assemblyFormat = "$dim `nondiff` attr-dict `:` type($result)";
@@ -287,11 +442,16 @@ def Gnn_IotaOp : Gnn_PureOp<"iota", [Structural]> {
 
 def Gnn_SizeOp : Gnn_PureOp<"size"> {
   let summary = "A size as a scalar, of integer or floating-point type";
+  let description = [{
+    ```mlir
+    %n = gnn.size <2*s0 + 1> : tensor<f32, #gnn.dims<>>
+    ```
+  }];
   let arguments = (ins Gnn_SizeAttr:$size);
   let results = (outs Gnn_Scalar:$result);
   let assemblyFormat = "$size attr-dict `:` type($result)";
-  let hasFolder = 1;
   let hasVerifier = 1;
+  let hasFolder = 1;
 }
 
 //===----------------------------------------------------------------------===//
@@ -305,12 +465,22 @@ class Gnn_ElementwiseOp<string mnemonic, list<Trait> traits = []>
 
 def Gnn_SigmoidOp : Gnn_ElementwiseOp<"sigmoid"> {
   let summary = "1 / (1 + exp(-x)), without overflow";
+  let description = [{
+    ```mlir
+    %y = gnn.sigmoid %x : tensor<?xf32, #gnn.dims<s0>>
+    ```
+  }];
   let arguments = (ins FloatLike:$x);
   let assemblyFormat = "$x attr-dict `:` type($x)";
 }
 
 def Gnn_SoftplusOp : Gnn_ElementwiseOp<"softplus"> {
   let summary = "log(1 + exp(x)), without overflow";
+  let description = [{
+    ```mlir
+    %y = gnn.softplus %x : tensor<?xf32, #gnn.dims<s0>>
+    ```
+  }];
   let arguments = (ins FloatLike:$x);
   let assemblyFormat = "$x attr-dict `:` type($x)";
 }
@@ -318,8 +488,12 @@ def Gnn_SoftplusOp : Gnn_ElementwiseOp<"softplus"> {
 def Gnn_PmulOp : Gnn_ElementwiseOp<"pmul"> {
   let summary = "0 where c is 0, else c * a";
   let description = [{
-    The product of an adjoint that passed a selection with a partial derivative: what was not selected contributes exactly 0 though
-    the derivative be infinite.
+    The product of an adjoint that passed a selection with a partial derivative: what was not selected contributes
+    exactly 0 though the derivative be infinite.
+
+    ```mlir
+    %x_adj = gnn.pmul %y_adj, %partial : tensor<?xf32, #gnn.dims<s0>>
+    ```
   }];
   let arguments = (ins FloatLike:$c, FloatLike:$a);
   let assemblyFormat = "$c `,` $a attr-dict `:` type($c)";
@@ -328,6 +502,11 @@ def Gnn_PmulOp : Gnn_ElementwiseOp<"pmul"> {
 
 def Gnn_NoRuleOp : Gnn_PureOp<"no_rule", [SameOperandsAndResultType]> {
   let summary = "The identity, with no derivative rule: shows that an active op without one is refused";
+  let description = [{
+    ```mlir
+    %y = gnn.no_rule %x : tensor<?xf32, #gnn.dims<s0>>
+    ```
+  }];
   let arguments = (ins Gnn_Tensor:$x);
   let results = (outs Gnn_Tensor:$result);
   let assemblyFormat = "$x attr-dict `:` type($x)";
@@ -340,8 +519,18 @@ def Gnn_NoRuleOp : Gnn_PureOp<"no_rule", [SameOperandsAndResultType]> {
 def Gnn_FoldKeyOp : Gnn_PureOp<"fold_key"> {
   let summary = "A new key from a key and a number";
   let description = [{
-    fold(k, i): z = k + 0x9E3779B97F4A7C15 (i + 1); z = (z ^ z >> 30) 0xBF58476D1CE4E5B9; z = (z ^ z >> 27) 0x94D049BB133111EB; z ^ z >> 31, modulo 2^64
-    (the finaliser of SplitMix64: Steele, Lea and Flood 2014). key(seed) is fold(0, seed).
+    fold(k, i), modulo 2^64, is the finaliser of SplitMix64 (Steele, Lea and Flood 2014):
+
+        z = k + 0x9E3779B97F4A7C15 * (i + 1)
+        z = (z ^ z >> 30) * 0xBF58476D1CE4E5B9
+        z = (z ^ z >> 27) * 0x94D049BB133111EB
+        z ^ z >> 31
+
+    key(seed) is fold(0, seed).
+
+    ```mlir
+    %k = gnn.fold_key %key, %epoch : (tensor<i64, #gnn.dims<>>, tensor<i64, #gnn.dims<>>) -> tensor<i64, #gnn.dims<>>
+    ```
   }];
   let arguments = (ins Gnn_Scalar:$key, Gnn_Scalar:$number);
   let results = (outs Gnn_Scalar:$result);
@@ -350,7 +539,15 @@ def Gnn_FoldKeyOp : Gnn_PureOp<"fold_key"> {
 }
 
 def Gnn_UniformOp : Gnn_PureOp<"uniform", [Structural]> {
-  let summary = "Uniform numbers in [0, 1) from a key: Philox 4x32-10, its counter the logical index of the element";
+  let summary = "Uniform numbers in [0, 1) from a key";
+  let description = [{
+    Philox 4x32-10 (Salmon, Moraes, Dror and Shaw 2011), its counter the logical index of the element, so that a mask is
+    computed again in the reverse sweep, and is the same on every target and for any number of threads.
+
+    ```mlir
+    %u = gnn.uniform %key nondiff : (tensor<i64, #gnn.dims<>>) -> tensor<?x16xf32, #gnn.dims<s0, 16>>
+    ```
+  }];
   let arguments = (ins Gnn_Scalar:$key);
   let results = (outs Gnn_Tensor:$result);
   let assemblyFormat = "$key `nondiff` attr-dict `:` functional-type(operands, results)";
@@ -364,8 +561,18 @@ def Gnn_UniformOp : Gnn_PureOp<"uniform", [Structural]> {
 def Gnn_VjpOp : Gnn_Op<"vjp", [SingleBlockImplicitTerminator<"YieldOp">]> {
   let summary = "A computation that will be differentiated";
   let description = [{
-    `%y:n, %tape = gnn.vjp(%x...) { ^bb(%x: ...): ... gnn.yield %y... }`. The block arguments are the values differentiated with respect
-    to, whose values are the operands. Everything else that the body uses from outside is held constant.
+    The block arguments are the values differentiated with respect to; their values are the operands. Everything else
+    that the body uses from outside is held constant. The last result is what `gnn.back` reverses. Neither op is left
+    after `gnn-differentiate`.
+
+    ```mlir
+    %loss, %tape = gnn.vjp(%x) {
+    ^bb0(%a: tensor<?xf32, #gnn.dims<s0>>):
+      %b = arith.mulf %a, %a : tensor<?xf32, #gnn.dims<s0>>
+      %sum = gnn.reduce sum %b dims [0] : (tensor<?xf32, #gnn.dims<s0>>) -> tensor<f32, #gnn.dims<>>
+      gnn.yield %sum : tensor<f32, #gnn.dims<>>
+    } : (tensor<?xf32, #gnn.dims<s0>>) -> (tensor<f32, #gnn.dims<>>, !gnn.tape)
+    ```
   }];
   let arguments = (ins Variadic<Gnn_Tensor>:$wrt);
   let results = (outs Variadic<AnyType>:$values, Gnn_TapeType:$tape);
@@ -377,7 +584,11 @@ def Gnn_VjpOp : Gnn_Op<"vjp", [SingleBlockImplicitTerminator<"YieldOp">]> {
 def Gnn_BackOp : Gnn_Op<"back"> {
   let summary = "Gradients from cotangents of a vjp's floating-point results";
   let description = [{
-    `%x_adj... = gnn.back %tape(%y_adj...)`: one cotangent for each floating-point result of the vjp, in order; one gradient for each of its operands.
+    One cotangent for each floating-point result of the vjp, in order; one gradient for each of its operands.
+
+    ```mlir
+    %x_adj = gnn.back %tape(%one) : (!gnn.tape, tensor<f32, #gnn.dims<>>) -> tensor<?xf32, #gnn.dims<s0>>
+    ```
   }];
   let arguments = (ins Gnn_TapeType:$tape, Variadic<Gnn_Tensor>:$cotangents);
   let results = (outs Variadic<Gnn_Tensor>:$gradients);
@@ -385,8 +596,13 @@ def Gnn_BackOp : Gnn_Op<"back"> {
   let hasVerifier = 1;
 }
 
-def Gnn_YieldOp : Gnn_Op<"yield", [Pure, ReturnLike, Terminator]> {
+def Gnn_YieldOp : Gnn_Op<"yield", [Pure, ReturnLike, Terminator, ParentOneOf<["VjpOp", "KernelOp"]>]> {
   let summary = "Ends a region with its values";
+  let description = [{
+    ```mlir
+    gnn.yield %y : tensor<?xf32, #gnn.dims<s0>>
+    ```
+  }];
   let arguments = (ins Variadic<AnyType>:$values);
   let assemblyFormat = "($values^ `:` type($values))? attr-dict";
   let builders = [OpBuilder<(ins), [{ }]>];
@@ -394,6 +610,11 @@ def Gnn_YieldOp : Gnn_Op<"yield", [Pure, ReturnLike, Terminator]> {
 
 def Gnn_NondiffOp : Gnn_PureOp<"nondiff", [SameOperandsAndResultType]> {
   let summary = "The identity, held constant for differentiation";
+  let description = [{
+    ```mlir
+    %y = gnn.nondiff %x : tensor<?xf32, #gnn.dims<s0>>
+    ```
+  }];
   let arguments = (ins Gnn_Tensor:$x);
   let results = (outs Gnn_Tensor:$result);
   let assemblyFormat = "$x attr-dict `:` type($x)";
@@ -402,6 +623,13 @@ def Gnn_NondiffOp : Gnn_PureOp<"nondiff", [SameOperandsAndResultType]> {
 
 def Gnn_SavedOp : Gnn_DiffOp<"saved", [SameOperandsAndResultType]> {
   let summary = "The identity: a value of the forward sweep that the reverse sweep reads";
+  let description = [{
+    Makes visible what is kept; `gnn-choose-saved` decides for each whether it is stored or computed again.
+
+    ```mlir
+    %kept = gnn.saved %h : tensor<?x16xf32, #gnn.dims<s0, 16>>
+    ```
+  }];
   let arguments = (ins AnyType:$x);
   let results = (outs AnyType:$result);
   let assemblyFormat = "$x attr-dict `:` type($x)";
@@ -415,27 +643,48 @@ def Gnn_KernelOp : Gnn_PureOp<"kernel", [SingleBlockImplicitTerminator<"YieldOp"
                                        IsolatedFromAbove]> {
   let summary = "A comprehension: a scalar body over an iteration space";
   let description = [{
-    The row kernel. `iterators` says what each iterator does and `space` its size. A `segment` iterator is the second one; it runs over the
-    entries that `order` groups into the row that the first iterator counts, and stands for the entry's number in the
-    user's order (its size is the number of all entries).
+    The row kernel. `iterators` says what each iterator does and `space` its size. A `segment` iterator is the second
+    one; it runs over the entries that `order` groups into the row that the first iterator counts, and stands for the
+    entry's number in the user's order (its size is the number of all entries).
 
-    `indexMaps` and `maps` are affine maps from the iterators (dimensions) and the values of the index operands before them (symbols: symbol k
-    is the k-th index operand, the symbols after them are the sizes in `offsets`) to positions in each index operand and each operand. An operand that is read at a place where a
-    symbol in its map is -1 reads as 0 (indices are clamped and the value replaced) if that index operand is flagged in `maybeNone`.
+    `indexMaps` and `maps` are affine maps from the iterators (dimensions) and from the values of the index operands
+    (symbols: symbol k is the k-th index operand, the symbols after them are the sizes in `offsets`) to positions in
+    each index operand and each input. An index operand's map uses the values of those before it only. An input that is read
+    at a place where a symbol in its map is -1 reads as 0 (indices are clamped and the value replaced) if that index
+    operand is flagged in `maybeNone`.
 
-    The body has one scalar argument for each operand (not for index operands), then one i32 for each index operand, then one index for each iterator;
-    it yields one scalar for each result. `resultMaps` say where each result is written, from iterators to positions, over parallel iterators
-    only; every element of a result is written exactly once, or, where `inits` are given, the result is the init with those
-    elements replaced that the map names (done in place: an init has no other use).
-    `combines` says how each result is combined over the iterators that are not parallel; `none` if there are none of these.
-    argmax and argmin yield the value that is compared; their result is the i32 number of the winning entry of the first non-parallel
-    iterator, or -1. A max or min followed by an argmax or argmin of the same yielded value is computed together.
-    `empties` gives what a result has where nothing was combined (a unit attribute, or no `empties`: the neutral element of sum and prod; 0 for max and min).
+    The body has one scalar argument for each input, then one i32 for each index operand, then one index for each
+    iterator; it yields one scalar for each result. It uses nothing from outside.
+
+    `resultMaps` say where each result is written, from iterators to positions, over parallel iterators only; every
+    element of a result is written exactly once, or, where `inits` are given, the result is the init with those elements
+    replaced that the map names (done in place: an init has no other use).
+
+    `combines` says how each result is combined over the iterators that are not parallel; `none` if there are none of
+    these. argmax and argmin yield the value that is compared; their result is the i32 number of the winning entry of
+    the first non-parallel iterator, or -1. A max or min followed by an argmax or argmin of the same yielded value is
+    computed together. `empties` gives what a result has where nothing was combined (absent: the neutral element of sum
+    and prod; 0 for max and min).
+
+    ```mlir
+    // y[v, f] = sum over the edges e into v of x[src[e], f]
+    %y = "gnn.kernel"(%in_edges, %src, %x) <{
+        iterators = [#gnn<iterator parallel>, #gnn<iterator segment>, #gnn<iterator parallel>],
+        space = #gnn.dims<s0, s1, 16>, offsets = #gnn.dims<>, indexMaps = [affine_map<(v, e, f) -> (e)>],
+        maps = [affine_map<(v, e, f)[i] -> (i, f)>], resultMaps = [affine_map<(v, e, f) -> (v, f)>],
+        combines = [#gnn<combine sum>], maybeNone = array<i1: false>, label = "sum",
+        operandSegmentSizes = array<i32: 1, 1, 1, 0>}> ({
+    ^bb0(%a: f32, %i: i32, %v: index, %e: index, %f: index):
+      gnn.yield %a : f32
+    }) : (!gnn.order<s0, s1>, tensor<?xi32, #gnn.dims<s1>>, tensor<?x16xf32, #gnn.dims<s0, 16>>)
+      -> tensor<?x16xf32, #gnn.dims<s0, 16>>
+    ```
   }];
-  let arguments = (ins Optional<Gnn_OrderType>:$order, Variadic<Gnn_IndexTensor>:$indices, Variadic<Gnn_Tensor>:$inputs, Variadic<Gnn_Tensor>:$inits,
-                       ArrayAttr:$iterators, Gnn_DimsAttr:$space, Gnn_DimsAttr:$offsets, AffineMapArrayAttr:$indexMaps, AffineMapArrayAttr:$maps,
-                       AffineMapArrayAttr:$resultMaps, ArrayAttr:$combines, DenseBoolArrayAttr:$maybeNone,
-                       OptionalAttr<ArrayAttr>:$empties, StrAttr:$label);
+  let arguments = (ins Optional<Gnn_OrderType>:$order, Variadic<Gnn_IndexTensor>:$indices, Variadic<Gnn_Tensor>:$inputs,
+                       Variadic<Gnn_Tensor>:$inits, ArrayAttr:$iterators, Gnn_DimsAttr:$space, Gnn_DimsAttr:$offsets,
+                       AffineMapArrayAttr:$indexMaps, AffineMapArrayAttr:$maps, AffineMapArrayAttr:$resultMaps,
+                       ArrayAttr:$combines, DenseBoolArrayAttr:$maybeNone, OptionalAttr<ArrayAttr>:$empties,
+                       StrAttr:$label);
   let results = (outs Variadic<Gnn_Tensor>:$results);
   let regions = (region SizedRegion<1>:$body);
   let hasVerifier = 1;
@@ -444,37 +693,66 @@ def Gnn_KernelOp : Gnn_PureOp<"kernel", [SingleBlockImplicitTerminator<"YieldOp"
 def Gnn_RandomBitsOp : Gnn_PureOp<"random_bits"> {
   let summary = "32 random bits: a word of Philox 4x32-10 for a key and a counter; in bodies of kernels";
   let description = [{
-    `%b = gnn.random_bits %key, %counter word 0 : (i64, i64) -> i32`. The counter's halves are words 0 and 1 of Philox's counter (words 2
-    and 3 are 0), the key's halves its key (Salmon et al., SC 2011). Also on vectors.
+    The counter's halves are words 0 and 1 of Philox's counter (words 2 and 3 are 0), the key's halves its key (Salmon,
+    Moraes, Dror and Shaw 2011). Also on vectors.
+
+    ```mlir
+    %bits = gnn.random_bits %key, %counter word 0 : (i64, i64) -> i32
+    ```
   }];
-  let arguments = (ins AnyType:$key, AnyType:$counter, ConfinedAttr<I64Attr, [IntNonNegative, IntMaxValue<3>]>:$word);
-  let results = (outs AnyType:$result);
+  let arguments = (ins SignlessIntegerLike:$key, SignlessIntegerLike:$counter,
+                       ConfinedAttr<I64Attr, [IntNonNegative, IntMaxValue<3>]>:$word);
+  let results = (outs SignlessIntegerLike:$result);
   let assemblyFormat = "$key `,` $counter `word` $word attr-dict `:` functional-type(operands, results)";
+  let hasVerifier = 1;
 }
 
 def Gnn_CheckIndexOp : Gnn_Op<"check_index"> {
   let summary = "A run-time position, checked: out of range fails the call";
-  let description = [{ The identity on a 0-d i32 or i64 tensor; the call fails with an index error that says `what` unless 0 <= position < bound. }];
+  let description = [{
+    The identity on an integer; the call fails with an index error that says `what` unless 0 <= position < bound.
+
+    ```mlir
+    %t = gnn.check_index %i below <s0>, "x[t]" : tensor<i32, #gnn.dims<>> -> tensor<i32, #gnn.dims<>>
+    ```
+  }];
   let arguments = (ins Gnn_Scalar:$position, Gnn_SizeAttr:$bound, StrAttr:$what);
   let results = (outs Gnn_Scalar:$result);
   let assemblyFormat = "$position `below` $bound `,` $what attr-dict `:` type($position) `->` type($result)";
+  let hasVerifier = 1;
 }
 
-def Gnn_EmptyOp : Gnn_PureOp<"empty"> {
+def Gnn_EmptyOp : Gnn_Op<"empty"> {
   let summary = "A tensor whose elements are still to be written, by kernels that take it as an init";
-  let results = (outs Gnn_Tensor:$result);
+  let description = [{
+    Each is a buffer of its own: two of one type are not one value.
+
+    ```mlir
+    %y = gnn.empty : tensor<?x16xf32, #gnn.dims<s0, 16>>
+    ```
+  }];
+  let results = (outs Res<Gnn_Tensor, "", [MemAlloc<DefaultResource>]>:$result);
   let assemblyFormat = "attr-dict `:` type($result)";
 }
 
 def Gnn_GemmOp : Gnn_PureOp<"gemm"> {
   let summary = "A dense product of row-major matrices, done by BLAS";
   let description = [{
-    C[m, n] = op(A) op(B), where the operands are read as matrices whatever their rank: A is [m, k] or, transposed, [k, m], B is [k, n] or [n, k].
+    C[m, n] = op(A) op(B), where the operands are read as matrices whatever their rank: A is [m, k] or, transposed,
+    [k, m]; B is [k, n] or [n, k].
+
+    ```mlir
+    %c = gnn.gemm %a, %b transposed m <s0> n <8> k <16>
+        : (tensor<?x16xf32, #gnn.dims<s0, 16>>, tensor<8x16xf32, #gnn.dims<8, 16>>) -> tensor<?x8xf32, #gnn.dims<s0, 8>>
+    ```
   }];
   let arguments = (ins Gnn_Tensor:$lhs, Gnn_Tensor:$rhs, UnitAttr:$transposeLhs, UnitAttr:$transposeRhs,
                        Gnn_SizeAttr:$m, Gnn_SizeAttr:$n, Gnn_SizeAttr:$k);
   let results = (outs Gnn_Tensor:$result);
-  let assemblyFormat = [{$lhs (`transposed` $transposeLhs^)? `,` $rhs (`transposed` $transposeRhs^)? `m` $m `n` $n `k` $k attr-dict `:` functional-type(operands, results)}];
+  let assemblyFormat = [{
+    $lhs (`transposed` $transposeLhs^)? `,` $rhs (`transposed` $transposeRhs^)? `m` $m `n` $n `k` $k
+    attr-dict `:` functional-type(operands, results)
+  }];
   let hasVerifier = 1;
 }
 

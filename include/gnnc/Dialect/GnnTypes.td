@@ -10,8 +10,11 @@ class Gnn_Type<string name, string typeMnemonic> : TypeDef<Gnn_Dialect, name> {
 
 def Gnn_GraphType : Gnn_Type<"GnnGraph", "graph"> {
   let summary = "A graph: source nodes, target nodes and edges are index sets";
-  let description = [{ `!gnn.graph<s0 -> s1, s2>`: edges s2 from nodes s0 to nodes s1 (the same set for an ordinary graph). }];
-  let parameters = (ins "::gnnc::gnn::SizeAttr":$src, "::gnnc::gnn::SizeAttr":$dst, "::gnnc::gnn::SizeAttr":$edges);
+  let description = [{
+    `!gnn.graph<s0 -> s1, s2>`: edges s2 from nodes s0 to nodes s1 (the same set for an ordinary graph).
+  }];
+  let parameters = (ins "::gnnc::gnn::SizeAttr":$src, "::gnnc::gnn::SizeAttr":$dst,
+                        "::gnnc::gnn::SizeAttr":$edges);
   let hasCustomAssemblyFormat = 1;
 }
 

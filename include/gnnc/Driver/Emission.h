@@ -17,6 +17,7 @@ struct Processor {
   std::string features; // LLVM's feature string; "" where the name says it all
   std::string required; // what a machine must offer, in the names of /proc/cpuinfo, separated by commas
   bool avx512 = false;  // offers AVX-512F
+  bool fma = false;     // offers fused multiply-adds
 };
 
 /// Resolves the name of a processor; an unknown one is an error that says which names there are.

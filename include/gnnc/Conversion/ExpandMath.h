@@ -1,0 +1,17 @@
+// Mathematical functions as plain arithmetic: patterns for a lowering to use.
+#ifndef GNNC_CONVERSION_EXPANDMATH_H
+#define GNNC_CONVERSION_EXPANDMATH_H
+
+namespace mlir {
+class RewritePatternSet;
+} // namespace mlir
+
+namespace gnnc {
+
+/// Adds patterns that rewrite math ops, gnn.sigmoid, gnn.softplus and gnn.pmul on f32 and f64 scalars and vectors into
+/// arith ops. `useFma` says whether the target has fused multiply-adds.
+void populateExpandMathPatterns(mlir::RewritePatternSet &patterns, bool useFma);
+
+} // namespace gnnc
+
+#endif
