@@ -93,7 +93,19 @@ bool Elaborator::alignOrReport(const Value &a, const Value &b, SourceRange range
       Diag::broadcast, range,
       "the shapes " + shapes +
           (disjoint ? " have no dimension in common" : " don't fit together: neither is an ordered part of the other"));
-  if (x.size() == 1 && y.size() == 1) {
+  // Old edges and new ones are the likeliest mistake.
+  auto edgesOf = [&](const Dims &dims) -> std::optional<int64_t> {
+    for (const Dim &d : dims)
+      if (std::optional<int64_t> id = d.kind == Dim::size ? d.extent.getSet() : std::nullopt)
+        if (StringRef(vars[*id].name).ends_with(".edges"))
+          return id;
+    return std::nullopt;
+  };
+  std::optional<int64_t> xEdges = edgesOf(x), yEdges = edgesOf(y);
+  if (xEdges && yEdges && *xEdges != *yEdges) {
+    error.note("'" + vars[*xEdges].name + "' and '" + vars[*yEdges].name +
+               "' are the edges of different graphs: let what edges carry travel with the graph");
+  } else if (x.size() == 1 && y.size() == 1) {
     Dims outer = {x[0], y[0]};
     error.note("write " + aText + "[:, None] for all pairs, " + str(outer));
   } else {

@@ -8,7 +8,7 @@ using namespace mlir;
 namespace gnnc::elab {
 
 /// Calls nest no deeper than this; only functions that call themselves through arguments get there.
-static constexpr unsigned maxDepth = 256;
+static constexpr unsigned maxDepth = 128;
 
 Value &Elaborator::arg(CallArg &a) {
   if (!a.value)
@@ -346,10 +346,9 @@ std::optional<Prepared> Elaborator::prepareFunction(const ast::FnDecl *fn, const
   if (!ok)
     return std::nullopt;
   Frame &callee = openFrame(fn, module);
-  if (callee.result->isError() || llvm::any_of(callee.params, [](TypeRef t) { return t->isError(); })) {
-    diags.error(Diag::badType, call.range, "'" + call.callee + "' can't be called: its declaration has errors");
+  // What is wrong with a declaration is said there.
+  if (callee.result->isError() || llvm::any_of(callee.params, [](TypeRef t) { return t->isError(); }))
     return std::nullopt;
-  }
 
   // A function of scalars applies to tensors element by element.
   auto isNumber = [](TypeRef t) { return t->isScalar() && t->elem != Elem::key && t->elem != Elem::index; };

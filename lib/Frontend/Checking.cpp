@@ -94,6 +94,18 @@ void Elaborator::checkVjp(const ast::FnDecl *fn, const ast::Module &module, cons
   Frame &f = openFrame(fn, &module);
   Restore<Frame *> in(frame, &f);
   checkBoundary(fn, f, e->range);
+  for (const ast::Decl *d : module.decls) {
+    const auto *other = dyn_cast<ast::ExportVjpDecl>(d);
+    if (other && other != e && other->function.text == e->function.text && other->range.begin < e->range.begin)
+      diags.error(Diag::redefinedName, e->range, "the pair of '" + fn->name.text + "' is exported twice")
+          .note(other->range, "here is the first one");
+    const auto *entry = dyn_cast<ast::FnDecl>(d);
+    if (entry && entry->isExport)
+      for (StringRef suffix : {"_fwd", "_bwd"})
+        if (entry->name.text == (fn->name.text + suffix).str())
+          diags.error(Diag::redefinedName, e->range, "'export vjp' makes an entry point '" + entry->name.text + "'")
+              .note(entry->name.range, "there is one of this name already");
+  }
   for (const ast::FnParam &p : fn->params)
     if (p.isInout)
       diags

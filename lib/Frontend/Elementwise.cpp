@@ -67,6 +67,35 @@ Value Elaborator::binary(const ast::BinaryExpr *e) {
   }
 }
 
+/// The value of a literal.
+static std::optional<double> constantOf(const Value &v) {
+  if (!v.type->isTensor())
+    return std::nullopt;
+  if (v.type->elem == Elem::number)
+    return v.constant;
+  if (v.type->elem == Elem::integer)
+    if (std::optional<int64_t> n = v.size.getConstant())
+      return static_cast<double>(*n);
+  return std::nullopt;
+}
+
+/// log(2) and the like are constants.
+static std::optional<double> foldFunction(StringRef name, double x) {
+  if (name == "exp")
+    return std::exp(x);
+  if (name == "log")
+    return std::log(x);
+  if (name == "sqrt")
+    return std::sqrt(x);
+  if (name == "sin")
+    return std::sin(x);
+  if (name == "cos")
+    return std::cos(x);
+  if (name == "tanh")
+    return std::tanh(x);
+  return std::nullopt;
+}
+
 static std::optional<double> foldNumbers(ast::BinaryOp op, double a, double b) {
   switch (op) {
   case ast::BinaryOp::add:
@@ -85,23 +114,13 @@ static std::optional<double> foldNumbers(ast::BinaryOp op, double a, double b) {
 Value Elaborator::arithmetic(ast::BinaryOp op, Value a, Value b, SourceRange at, SourceRange aRange,
                              SourceRange bRange) {
   std::string what = ("'" + ast::spelling(op) + "'").str();
-  auto numberOf = [](const Value &v) -> std::optional<double> {
-    if (!v.type->isTensor())
-      return std::nullopt;
-    if (v.type->elem == Elem::number)
-      return v.constant;
-    if (v.type->elem == Elem::integer)
-      if (std::optional<int64_t> n = v.size.getConstant())
-        return static_cast<double>(*n);
-    return std::nullopt;
-  };
   bool integers =
       a.type->isTensor() && b.type->isTensor() && a.type->elem == Elem::integer && b.type->elem == Elem::integer;
   if (integers && op != ast::BinaryOp::div)
     return integerValue(op == ast::BinaryOp::add   ? a.size.add(b.size)
                         : op == ast::BinaryOp::sub ? a.size.sub(b.size)
                                                    : a.size.mul(b.size));
-  std::optional<double> x = numberOf(a), y = numberOf(b);
+  std::optional<double> x = constantOf(a), y = constantOf(b);
   if (x && y)
     return numberValue(*foldNumbers(op, *x, *y));
 
@@ -328,6 +347,9 @@ Value Elaborator::unaryFunction(Call &call) {
     if (!v.isError() && v.type->isTensor() && isRuntimeInt(v.type->elem))
       return tensorValue(math::AbsIOp::create(builder, loc(call.range), v.ir), v.type->elem, v.type->dims);
   }
+  if (std::optional<double> c = constantOf(arg(call.args[0])))
+    if (std::optional<double> folded = foldFunction(f, *c))
+      return numberValue(*folded);
   std::optional<Value> operand = floatArg(call, call.args[0]);
   if (!operand)
     return errorValue();
