@@ -80,7 +80,7 @@ static std::optional<double> constantOf(const Value &v) {
 }
 
 /// log(2) and the like are constants.
-static std::optional<double> foldFunction(StringRef name, double x) {
+static std::optional<double> foldedUnary(StringRef name, double x) {
   if (name == "exp")
     return std::exp(x);
   if (name == "log")
@@ -348,7 +348,7 @@ Value Elaborator::unaryFunction(Call &call) {
       return tensorValue(math::AbsIOp::create(builder, loc(call.range), v.ir), v.type->elem, v.type->dims);
   }
   if (std::optional<double> c = constantOf(arg(call.args[0])))
-    if (std::optional<double> folded = foldFunction(f, *c))
+    if (std::optional<double> folded = foldedUnary(f, *c))
       return numberValue(*folded);
   std::optional<Value> operand = floatArg(call, call.args[0]);
   if (!operand)
