@@ -84,6 +84,27 @@ class TestCase(unittest.TestCase):
         # Written so that a NaN fails.
         self.assertTrue(error <= tolerance, f"{what}: relative error {error:.3g}, allowed {tolerance:g}")
 
+    def assert_gradients(self, reference, values, gradients, cotangent, rng, tolerance=1e-6):
+        """Every floating-point argument has a gradient, and each agrees with central differences of the reference (a function of a
+        dictionary of arguments) along a random direction of its own."""
+        real = {path: value for path, value in values.items() if np.asarray(value).dtype.kind == "f"}
+        self.assertEqual(set(gradients), set(real))
+        for path, value in real.items():
+            self.assertEqual(gradients[path].shape, np.shape(value), path)
+            if np.size(value) == 0:
+                continue
+            direction = rng.standard_normal(np.shape(value))
+
+            def along(step):
+                return float(np.sum(cotangent * reference({**values, path: value + step * direction})))
+
+            exact = float(np.sum(gradients[path] * direction))
+            errors = []
+            for step in (1e-3, 1e-4, 1e-5, 1e-6):
+                difference = (along(step) - along(-step)) / (2 * step)
+                errors.append(abs(exact - difference) / max(abs(difference), 1e-3))
+            self.assertLess(min(errors), tolerance, f"gradient of {path}: {exact}, relative errors {errors}")
+
     def assert_refused(self, status, pattern, call):
         """The call fails with a status and a message that matches."""
         with self.assertRaisesRegex(gnnrt.Error, pattern) as caught:
@@ -98,8 +119,10 @@ def add_cases(test_class, cases, method):
         def test(self, arguments=arguments):
             method(self, *arguments)
 
-        label = "test_" + "".join(c if c.isalnum() else "_" for c in name)
-        assert not hasattr(test_class, label), label
+        words = "".join(c if c.isalnum() else " " for c in name).split()
+        label = "_".join(["test", *words])
+        while hasattr(test_class, label):  # names that differ in signs only
+            label += "_"
         setattr(test_class, label, test)
 
 
