@@ -1,8 +1,8 @@
 /* main.c - a compiled graph network in a C program: loads trained parameters, infers, and takes a step of training.
  *
- * libkarate.h is the header that gnnc writes beside libkarate.so. Usage: embed karate.safetensors trained.safetensors
+ * karate.h is the header that gnnc writes beside libkarate.so. Usage: embed karate.safetensors trained.safetensors
  */
-#include "libkarate.h"
+#include "karate.h"
 #include "tensors.h"
 
 #include <stdio.h>
