@@ -110,6 +110,10 @@ LogicalResult Planner::order() {
             .Default([](Operation *) { return false; });
     if (!known)
       return op.emitError("this is a fault of gnnc: '") << op.getName() << "' is left after kernels were formed";
+    if (auto kernel = dyn_cast<KernelOp>(op))
+      for (Value init : kernel.getInits())
+        if (!init.hasOneUse())
+          return op.emitError("this is a fault of gnnc: a kernel writes into a tensor that is used elsewhere too");
     if (isa<arith::ConstantOp, ReshapeOp, EmptyOp>(op))
       continue;
     if (isEarly(&op)) {

@@ -474,7 +474,8 @@ LogicalResult Former::concat(ConcatOp concat) {
 LogicalResult Former::unslice(UnsliceOp unslice) {
   KernelBuilder zeros(b, loc, label);
   SmallVector<AffineExpr> all = parallel(zeros, dimsOf(unslice.getResult()));
-  zeros.result(resultType(), all);
+  // Zeros in a buffer of their own: equal ones would become one, and each is written to.
+  zeros.result(resultType(), all, CombineKind::None, {}, EmptyOp::create(b, loc, resultType()));
   Value whole = zeros
                     .create([&](OpBuilder &body, ValueRange, ValueRange, ValueRange) {
                       return SmallVector<Value>{
