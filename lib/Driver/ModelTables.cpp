@@ -69,13 +69,26 @@ static int32_t abiDtype(DType dtype) {
   return -1;
 }
 
+/// The words of a gnnrt_size: the terms, then the quotients.
+static std::vector<int64_t> flattened(gnn::SizeAttr size) {
+  std::vector<int64_t> words(size.getTerms());
+  for (gnn::CeilDivAttr quotient : size.getQuotients()) {
+    std::vector<int64_t> numerator = flattened(quotient.getNumerator());
+    words.push_back(quotient.getDivisor());
+    words.push_back(static_cast<int64_t>(numerator.size()) + 1);
+    words.push_back(static_cast<int64_t>(quotient.getNumerator().getTerms().size()));
+    words.insert(words.end(), numerator.begin(), numerator.end());
+  }
+  return words;
+}
+
 Constant *TableWriter::size(gnn::SizeAttr size) {
   if (!size)
     return ConstantAggregateZero::get(sizeType);
-  std::vector<Constant *> terms;
-  for (int64_t term : size.getTerms())
-    terms.push_back(ConstantInt::getSigned(i64, term));
-  return ConstantStruct::get(sizeType, {array(terms, i64, "gnnc_size"), number(terms.size()), number(0)});
+  std::vector<Constant *> words;
+  for (int64_t word : flattened(size))
+    words.push_back(ConstantInt::getSigned(i64, word));
+  return ConstantStruct::get(sizeType, {array(words, i64, "gnnc_size"), number(size.getTerms().size()), number(0)});
 }
 
 Constant *TableWriter::argument(const EntryInfo &entry, const ArgInfo &arg) {

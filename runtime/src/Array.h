@@ -59,7 +59,7 @@ template <typename T> Array<T> arrayWithReadAhead(int64_t count) { return Array<
 /// Fills the room behind the end with copies of the last entry, or 0 if there is none.
 template <typename T> void padAhead(Array<T> &array) {
   int64_t count = array.size() - readAhead;
-  std::fill_n(array.data() + count, readAhead, count ? array[count - 1] : T(0));
+  std::fill_n(array.data() + count, readAhead, count > 0 ? array[count - 1] : T(0));
 }
 
 } // namespace gnnrt

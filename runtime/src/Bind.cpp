@@ -135,10 +135,11 @@ void checkOverlaps(const gnnrt_frame &frame) {
   }
 }
 
-/// Whether the body can read or write the caller's memory directly.
+/// Whether the body can read or write the caller's memory directly. Bytes hold residuals, which are words inside.
 bool usable(const gnnrt_arg_desc &arg, const BoundArg &bound) {
+  int64_t alignment = arg.dtype == GNNRT_U8 ? 8 : dtypeBytes(arg.dtype);
   return dtypeBytes(bound.callerDtype) == dtypeBytes(arg.dtype) &&
-         reinterpret_cast<uintptr_t>(bound.memory) % dtypeBytes(bound.callerDtype) == 0;
+         reinterpret_cast<uintptr_t>(bound.memory) % alignment == 0;
 }
 
 bool hasOtherBooleans(const BoundArg &bound) {
@@ -218,7 +219,7 @@ void fillInput(gnnrt_frame &frame, int32_t number, char *staging) {
       checkIndices<int32_t>(frame, number, reinterpret_cast<int32_t *>(copy));
   } else if (arg.dtype == GNNRT_BOOL && copy) {
     for (int64_t i = 0; i < bound.elements; ++i)
-      copy[i] = bound.memory[i] != 0;
+      copy[i] = bound.memory[i] ? 1 : 0;
   } else if (copy) {
     copyBytes(frame, copy, bound.memory, bound.bytes);
   }
@@ -242,7 +243,7 @@ void gnnrt::bindArguments(gnnrt_frame &frame) {
   checkOverlaps(frame);
 
   int64_t bytes = layOutStaging(frame);
-  char *staging = bytes ? frame.context.staging.take(bytes) : nullptr;
+  char *staging = frame.context.staging.take(bytes);
   for (int32_t i = 0; i < entry.num_args; ++i) {
     const gnnrt_arg_desc &arg = entry.args[i];
     BoundArg &bound = frame.args[i];

@@ -28,7 +28,7 @@ template <typename T> bool isNan(T value) {
 
 /// Integers wrap around.
 template <typename T>
-using Wrapping = typename std::conditional_t<std::is_integral_v<T>, std::make_unsigned<T>, std::type_identity<T>>::type;
+using Wrapping = std::conditional_t<std::is_integral_v<T>, std::make_unsigned<T>, std::type_identity<T>>::type;
 
 struct Sum {
   template <typename T> static T apply(T a, T b) { return T(Wrapping<T>(a) + Wrapping<T>(b)); }
@@ -110,6 +110,8 @@ template <typename T> void combine(const gnnrt_combine &how, const CutRow &row, 
   case GNNRT_COMBINE_MIN:
   case GNNRT_COMBINE_ARGMIN:
     return combineExtremum<T, Min>(how, row, columns);
+  default:
+    return; // checkCombines has refused all others
   }
 }
 

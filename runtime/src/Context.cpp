@@ -19,7 +19,7 @@ int32_t availableProcessors() {
   cpu_set_t set;
   if (sched_getaffinity(0, sizeof(set), &set) == 0)
     return std::max(1, CPU_COUNT(&set));
-  return std::max(1u, std::thread::hardware_concurrency());
+  return std::max(1, int32_t(std::thread::hardware_concurrency()));
 }
 
 } // namespace
@@ -29,8 +29,8 @@ gnnrt_context::gnnrt_context(int32_t threads)
 
 gnnrt_context::~gnnrt_context() {
   // After fork the pool's threads cannot be joined, nor its objects destroyed: what is left of it stays.
-  if (inForkedChild())
-    (void)pool.release();
+  if (inForkedChild()) [[maybe_unused]]
+    ThreadPool *leftBehind = pool.release();
 }
 
 bool gnnrt_context::inForkedChild() const { return getpid() != process; }

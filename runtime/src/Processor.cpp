@@ -38,13 +38,13 @@ bool askProcessor(std::string_view feature) {
     bool present;
   };
   const Known known[] = {
-      {"ssse3", bool(__builtin_cpu_supports("ssse3"))},       {"sse4_1", bool(__builtin_cpu_supports("sse4.1"))},
-      {"sse4_2", bool(__builtin_cpu_supports("sse4.2"))},     {"popcnt", bool(__builtin_cpu_supports("popcnt"))},
-      {"avx", bool(__builtin_cpu_supports("avx"))},           {"avx2", bool(__builtin_cpu_supports("avx2"))},
-      {"fma", bool(__builtin_cpu_supports("fma"))},           {"bmi1", bool(__builtin_cpu_supports("bmi"))},
-      {"bmi2", bool(__builtin_cpu_supports("bmi2"))},         {"avx512f", bool(__builtin_cpu_supports("avx512f"))},
-      {"avx512dq", bool(__builtin_cpu_supports("avx512dq"))}, {"avx512bw", bool(__builtin_cpu_supports("avx512bw"))},
-      {"avx512vl", bool(__builtin_cpu_supports("avx512vl"))}, {"avx512cd", bool(__builtin_cpu_supports("avx512cd"))},
+      {"ssse3", __builtin_cpu_supports("ssse3") != 0},       {"sse4_1", __builtin_cpu_supports("sse4.1") != 0},
+      {"sse4_2", __builtin_cpu_supports("sse4.2") != 0},     {"popcnt", __builtin_cpu_supports("popcnt") != 0},
+      {"avx", __builtin_cpu_supports("avx") != 0},           {"avx2", __builtin_cpu_supports("avx2") != 0},
+      {"fma", __builtin_cpu_supports("fma") != 0},           {"bmi1", __builtin_cpu_supports("bmi") != 0},
+      {"bmi2", __builtin_cpu_supports("bmi2") != 0},         {"avx512f", __builtin_cpu_supports("avx512f") != 0},
+      {"avx512dq", __builtin_cpu_supports("avx512dq") != 0}, {"avx512bw", __builtin_cpu_supports("avx512bw") != 0},
+      {"avx512vl", __builtin_cpu_supports("avx512vl") != 0}, {"avx512cd", __builtin_cpu_supports("avx512cd") != 0},
   };
   for (const Known &entry : known)
     if (entry.name == feature)

@@ -4,22 +4,50 @@
 #include "Failure.h"
 #include "Frame.h"
 
+#include <algorithm>
+
 using namespace gnnrt;
 
 namespace {
 
 /// The set, if the size is a set and nothing else; otherwise -1.
 int32_t loneSet(const gnnrt_size &size) {
-  return size.length == 3 && size.terms[0] == 1 && size.terms[1] == 1 ? int32_t(size.terms[2]) : -1;
+  return size.length == 3 && size.terms[0] == 1 && size.terms[1] == 1 ? int32_t(std::max<int64_t>(size.terms[2], -1))
+                                                                      : -1;
 }
 
-/// Calls visit(coeff, sets, degree) for each term.
+/// Calls visit(coeff, factors, degree) for each term.
 template <typename Visit> void forEachTerm(const gnnrt_size &size, Visit &&visit) {
   for (int32_t i = 0; i < size.length;) {
     int64_t coeff = size.terms[i], degree = size.terms[i + 1];
     visit(coeff, size.terms + i + 2, degree);
     i += 2 + int32_t(degree);
   }
+}
+
+struct Quotient {
+  gnnrt_size numerator;
+  int64_t divisor;
+};
+
+/// What a negative factor stands for.
+Quotient quotientOf(const gnnrt_size &size, int64_t factor) {
+  const int64_t *record = size.terms + size.length;
+  for (int64_t number = -1 - factor; number > 0; --number)
+    record += 2 + record[1];
+  return {{record + 3, int32_t(record[2]), 0}, record[0]};
+}
+
+/// Calls visit(set) for each set, as often as it occurs.
+template <typename Visit> void forEachSet(const gnnrt_size &size, Visit &&visit) {
+  forEachTerm(size, [&](int64_t, const int64_t *factors, int64_t degree) {
+    for (int64_t i = 0; i < degree; ++i) {
+      if (factors[i] >= 0)
+        visit(int32_t(factors[i]));
+      else
+        forEachSet(quotientOf(size, factors[i]).numerator, visit);
+    }
+  });
 }
 
 std::string counted(int64_t count, const char *one, const char *many) {
@@ -72,14 +100,12 @@ std::string originText(const gnnrt_frame &frame, int32_t set) {
 /// "2*F + 1 is 21, since `x` has 10 columns (F)"
 std::string reasonText(const gnnrt_frame &frame, const gnnrt_size &size, int64_t value) {
   std::string out = text(sizeText(*frame.entry, size), " is ", value);
-  std::vector<int64_t> told;
-  forEachTerm(size, [&](int64_t, const int64_t *sets, int64_t degree) {
-    for (int64_t i = 0; i < degree; ++i) {
-      if (std::find(told.begin(), told.end(), sets[i]) != told.end())
-        continue;
-      out += text(told.empty() ? ", since " : " and ", originText(frame, int32_t(sets[i])));
-      told.push_back(sets[i]);
-    }
+  std::vector<int32_t> told;
+  forEachSet(size, [&](int32_t set) {
+    if (std::find(told.begin(), told.end(), set) != told.end())
+      return;
+    out += text(told.empty() ? ", since " : " and ", originText(frame, set));
+    told.push_back(set);
   });
   return out;
 }
@@ -132,11 +158,20 @@ std::string gnnrt::setName(const gnnrt_entry_desc &entry, int32_t set) {
 std::optional<int64_t> gnnrt::evaluate(const gnnrt_size &size, const int64_t *sizes) {
   int64_t sum = 0;
   bool known = true, overflow = false;
-  forEachTerm(size, [&](int64_t coeff, const int64_t *sets, int64_t degree) {
+  forEachTerm(size, [&](int64_t coeff, const int64_t *factors, int64_t degree) {
     int64_t product = coeff;
     for (int64_t i = 0; i < degree; ++i) {
-      known &= sizes[sets[i]] >= 0;
-      overflow |= __builtin_mul_overflow(product, sizes[sets[i]], &product);
+      int64_t value;
+      if (factors[i] >= 0) {
+        value = sizes[factors[i]];
+        known &= value >= 0;
+      } else {
+        Quotient quotient = quotientOf(size, factors[i]);
+        std::optional<int64_t> numerator = evaluate(quotient.numerator, sizes);
+        known &= numerator.has_value();
+        value = numerator.value_or(0) / quotient.divisor + (numerator.value_or(0) % quotient.divisor > 0);
+      }
+      overflow |= __builtin_mul_overflow(product, value, &product);
     }
     overflow |= __builtin_add_overflow(sum, product, &sum);
   });
@@ -149,13 +184,20 @@ std::optional<int64_t> gnnrt::evaluate(const gnnrt_size &size, const int64_t *si
 
 std::string gnnrt::sizeText(const gnnrt_entry_desc &entry, const gnnrt_size &size) {
   std::string out;
-  forEachTerm(size, [&](int64_t coeff, const int64_t *sets, int64_t degree) {
+  forEachTerm(size, [&](int64_t coeff, const int64_t *factors, int64_t degree) {
     int64_t magnitude = coeff < 0 ? -coeff : coeff;
     out += out.empty() ? (coeff < 0 ? "-" : "") : (coeff < 0 ? " - " : " + ");
     if (degree == 0 || magnitude != 1)
       out += text(magnitude, degree ? "*" : "");
-    for (int64_t i = 0; i < degree; ++i)
-      out += text(i ? "*" : "", setName(entry, int32_t(sets[i])));
+    for (int64_t i = 0; i < degree; ++i) {
+      out += i ? "*" : "";
+      if (factors[i] >= 0) {
+        out += setName(entry, int32_t(factors[i]));
+      } else {
+        Quotient quotient = quotientOf(size, factors[i]);
+        out += text("ceildiv(", sizeText(entry, quotient.numerator), ", ", quotient.divisor, ")");
+      }
+    }
   });
   return out.empty() ? "0" : out;
 }

@@ -218,6 +218,24 @@ TEST(CallSizes, PolynomialsOfSeveralSets) {
   EXPECT_EQ(context.error(), "`b` has size 6 in dimension 1 (counted from 0), but `a` has 5 entries (A)");
 }
 
+TEST(CallSizes, Quotients) {
+  Context context;
+  Entry entry({"N", "M"});
+  // M + 2 * ceildiv(3*N + ceildiv(N, 2), 4) * ceildiv(M, 3)
+  Size size{{1, 1, 1, 2, 2, -1, -2, /**/ 4, 13, 6, 3, 1, 0, 1, 1, -1, 2, 4, 3, 1, 1, 0, /**/ 3, 4, 3, 1, 1, 1}, 7};
+  entry.size("n", 0).size("m", 1).tensor("x", GNNRT_INPUT, GNNRT_F64, {size});
+  std::vector<double> memory(1000);
+  auto call = [&](int64_t n, int64_t m, int64_t x) {
+    return entry.call(context, {intValue(n), intValue(m), tensorValue(Tensor(memory, {x}))});
+  };
+  EXPECT_EQ(call(5, 7, 7 + 2 * 5 * 3), GNNRT_OK) << context.error();
+  EXPECT_EQ(call(0, 7, 7), GNNRT_OK) << context.error();
+  EXPECT_EQ(call(4, 6, 1), GNNRT_ERROR_SHAPE);
+  EXPECT_EQ(context.error(),
+            "`x` has 1 entry, but M + 2*ceildiv(3*N + ceildiv(N, 2), 4)*ceildiv(M, 3) is 22, since `m` is "
+            "6 and `n` is 4");
+}
+
 TEST(CallSizes, OverflowIsRefused) {
   Context context;
   Entry entry({"A"});

@@ -87,11 +87,12 @@ private:
   gnnrt_graph *graph = nullptr;
 };
 
-/// A size: a constant, a set, or any polynomial in terms of (coeff, sets).
+/// A size: a constant, a set, or the words of any gnnrt_size. `length` is given where quotients follow the terms.
 struct Size {
   std::vector<int64_t> terms;
-  static Size constant(int64_t value) { return value ? Size{{value, 0}} : Size{}; }
-  static Size set(int64_t id) { return {{1, 1, id}}; }
+  int32_t length = -1;
+  static Size constant(int64_t value) { return value ? Size{{value, 0}, -1} : Size{}; }
+  static Size set(int64_t id) { return {{1, 1, id}, -1}; }
 };
 
 using Body = std::function<int32_t(gnnrt_frame *, void **, int64_t *)>;
@@ -160,7 +161,7 @@ private:
   }
   gnnrt_size keep(Size size) {
     const std::vector<int64_t> &terms = keptTerms.emplace_back(std::move(size.terms));
-    return {terms.data(), int32_t(terms.size()), 0};
+    return {terms.data(), size.length < 0 ? int32_t(terms.size()) : size.length, 0};
   }
   gnnrt_arg_desc &add(std::string path, int32_t kind, int32_t mode, int32_t dtype, std::vector<Size> dims) {
     std::vector<gnnrt_size> &sizes = keptDims.emplace_back();

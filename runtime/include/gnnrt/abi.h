@@ -22,10 +22,12 @@ enum { GNNRT_F32 = 0, GNNRT_F64 = 1, GNNRT_I32 = 2, GNNRT_I64 = 3, GNNRT_BOOL = 
 enum { GNNRT_ARG_GRAPH = 0, GNNRT_ARG_TENSOR = 1, GNNRT_ARG_SCALAR = 2, GNNRT_ARG_SIZE = 3 };
 enum { GNNRT_INPUT = 0, GNNRT_INOUT = 1, GNNRT_OUTPUT = 2 };
 
-/* A size: a polynomial over sets, flattened: for each term coeff, degree, then `degree` set ids. */
+/* A size: a polynomial over sets, flattened: for each term coeff, degree, then `degree` factors. A factor is a set id,
+ * or -1 - k for the k-th quotient, ceildiv(size, divisor). Quotients follow the terms one by one: divisor, the number
+ * of words that follow, the length of the numerator's terms, then these and the numerator's own quotients. */
 typedef struct gnnrt_size {
   const int64_t *terms;
-  int32_t length; /* number of int64 in terms; 0 means size 0 */
+  int32_t length; /* number of int64 in the terms, quotients not counted; 0 means size 0 */
   int32_t reserved;
 } gnnrt_size;
 
