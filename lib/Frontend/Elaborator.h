@@ -67,6 +67,7 @@ struct ReturnSlot {
   std::optional<Value> value;
   SourceRange range;
   bool done = false; // a return was seen
+  bool isAbandoned = false;
 };
 
 /// The activation of a function; while checking, the function itself.
@@ -366,6 +367,7 @@ private:
   void assign(const ast::Expr *target, const Value &value, SourceRange range);
   Value assignInto(const Value &old, const ast::Expr *target, const Value &value, SourceRange range);
   void nameSets(const Value &value, llvm::StringRef name);
+  void abandon(SourceRange range, const llvm::Twine &what);
   void notSupported(SourceRange range, const llvm::Twine &what);
 
   // ---- Calls.cpp ----

@@ -10,11 +10,18 @@ void Elaborator::notSupported(SourceRange range, const llvm::Twine &what) {
   diags.error(Diag::notSupported, range, what + " is not supported yet");
 }
 
+/// Gives up on a body at a statement whose effect is not known, so that nothing is said about what follows.
+void Elaborator::abandon(SourceRange range, const llvm::Twine &what) {
+  notSupported(range, what);
+  frame->returns->done = frame->returns->isAbandoned = true;
+  frame->returns->value = errorValue();
+}
+
 void Elaborator::block(const ast::Block *b) {
   ScopeGuard scope(*this);
   bool warned = false;
   for (const ast::Stmt *s : b->stmts) {
-    if (frame->returns->done && !warned) {
+    if (frame->returns->done && !frame->returns->isAbandoned && !warned) {
       diags.warning(Diag::unreachable, s->range, "this is never reached")
           .note(frame->returns->range, "the function returns here");
       warned = true;
@@ -110,13 +117,13 @@ void Elaborator::statement(const ast::Stmt *s) {
     return;
   }
   case ast::StmtKind::ifStmt:
-    notSupported(s->range, "'if'");
+    abandon(s->range, "'if'");
     return;
   case ast::StmtKind::forStmt:
-    notSupported(s->range, "'for'");
+    abandon(s->range, "'for'");
     return;
   case ast::StmtKind::whileStmt:
-    notSupported(s->range, "'while'");
+    abandon(s->range, "'while'");
     return;
   }
 }
