@@ -506,7 +506,7 @@ class Residuals(harness.TestCase):
             self.assert_close(gradient, 2 * cotangent[:, :width] * x + cotangent[:, width:], 1e-6, "gradient")
 
     def refused(self, residuals, cotangent, message):
-        gradient = np.full([4, 3], 7, np.float32)
+        gradient = np.full([len(cotangent), 3], 7, np.float32)
         with self.assertRaisesRegex(gnnrt.Error, message):
             self.model.call(self.context, "f_bwd", {"residuals": residuals, "out_adj": cotangent}, {"x_adj": gradient})
         self.assertTrue((gradient == 7).all(), "an output was touched by a call that failed")
