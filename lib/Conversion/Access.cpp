@@ -1,4 +1,5 @@
-// Loads and stores of a kernel. An access is contiguous in the lanes, the same for all of them, or picks them one by one.
+// Loads and stores of a kernel. An access is contiguous in the lanes, the same for all of them, or picks them one by
+// one.
 #include "KernelEmitter.h"
 
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
@@ -53,8 +54,8 @@ bool KernelEmitter::contiguous(const Access &access) const {
   return true;
 }
 
-/// The part of an element offset that is the same in all lanes (that of the first lane, where they are contiguous). Terms of
-/// outer loops come first, so that they can be moved out.
+/// The part of an element offset that is the same in all lanes (that of the first lane, where they are contiguous).
+/// Terms of outer loops come first, so that they can be moved out.
 Value KernelEmitter::uniformOffset(const Access &access, bool isResult) {
   Value offset;
   auto add = [&](Value term) { offset = offset ? Value(arith::AddIOp::create(b, loc, offset, term)) : term; };
@@ -208,8 +209,8 @@ void KernelEmitter::loadAt(unsigned level) {
   }
 }
 
-/// Asks for the rows that the entry some places further on will read. Behind the last entry of an order there are more, so
-/// that this may run ahead of any row. Only operands of which whole vectors are read are worth it.
+/// Asks for the rows that the entry some places further on will read. Behind the last entry of an order there are more,
+/// so that this may run ahead of any row. Only operands of which whole vectors are read are worth it.
 void KernelEmitter::prefetch(Value position) {
   constexpr int64_t distance = 16, lineBytes = 64;
   unsigned level = levelOf[1];
@@ -240,7 +241,8 @@ void KernelEmitter::prefetch(Value position) {
       indexValues[k] = load(space.indices[k], indexPointers[k], /*isIndex=*/true);
   for (unsigned i : wanted) {
     const Access &access = space.inputs[i];
-    Value first = elementPointer(inputPointers[i], memoryType(access.element), uniformOffset(access, /*isResult=*/false));
+    Value first =
+        elementPointer(inputPointers[i], memoryType(access.element), uniformOffset(access, /*isResult=*/false));
     unsigned elementBytes = llvm::divideCeil(memoryType(access.element).getIntOrFloatBitWidth(), 8);
     int64_t bytes = (pieces.back().offset + pieces.back().width) * elementBytes;
     for (int64_t line = 0; line < bytes; line += lineBytes) {
@@ -277,8 +279,8 @@ void KernelEmitter::store(Value base, const Access &access, const Lanes &value) 
     }
     Value pointer = first;
     if (piece.offset != 0)
-      pointer = LLVM::GEPOp::create(b, loc, ptr, memory, first,
-                                    ArrayRef<LLVM::GEPArg>{static_cast<int32_t>(piece.offset)});
+      pointer =
+          LLVM::GEPOp::create(b, loc, ptr, memory, first, ArrayRef<LLVM::GEPArg>{static_cast<int32_t>(piece.offset)});
     if (piece.mask)
       LLVM::MaskedStoreOp::create(b, loc, part, pointer, piece.mask, b.getI32IntegerAttr(alignment));
     else

@@ -1,5 +1,6 @@
-// Combination of values over what is reduced. Within a task terms are added in the order of entries, lane by lane; lanes are
-// added in a tree. For max and min a NaN wins over every number, and of equal values the one with the lowest number wins.
+// Combination of values over what is reduced. Within a task terms are added in the order of entries, lane by lane;
+// lanes are added in a tree. For max and min a NaN wins over every number, and of equal values the one with the lowest
+// number wins.
 #include "KernelEmitter.h"
 
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
@@ -45,7 +46,8 @@ Value KernelEmitter::better(const Accumulator &acc, Value value, Value than) {
   bool isMax = acc.kind == CombineKind::Max;
   if (isa<IntegerType>(acc.type))
     return arith::CmpIOp::create(b, loc, isMax ? arith::CmpIPredicate::sgt : arith::CmpIPredicate::slt, value, than);
-  Value beyond = arith::CmpFOp::create(b, loc, isMax ? arith::CmpFPredicate::UGT : arith::CmpFPredicate::ULT, value, than);
+  Value beyond =
+      arith::CmpFOp::create(b, loc, isMax ? arith::CmpFPredicate::UGT : arith::CmpFPredicate::ULT, value, than);
   Value number = arith::CmpFOp::create(b, loc, arith::CmpFPredicate::ORD, than, than);
   return arith::AndIOp::create(b, loc, beyond, number);
 }

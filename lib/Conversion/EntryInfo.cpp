@@ -214,8 +214,8 @@ static void freeUndetermined(func::FuncOp func, EntryInfo &info) {
       if (known || arg.mode == ArgMode::Out)
         continue;
       SizeCheck check{static_cast<int64_t>(info.setNames.size()), dim, ""};
-      check.what = "`" + arg.path + "` has the wrong size in dimension " + std::to_string(i) + " (counted from 0): it must be " +
-                   info.sizeText(dim);
+      check.what = "`" + arg.path + "` has the wrong size in dimension " + std::to_string(i) +
+                   " (counted from 0): it must be " + info.sizeText(dim);
       dim = SizeAttr::set(func.getContext(), check.set);
       info.setNames.push_back(arg.path + "." + std::to_string(i));
       info.checks.push_back(std::move(check));

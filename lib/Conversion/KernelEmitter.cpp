@@ -40,9 +40,7 @@ LLVM::LLVMFuncOp gnnc::emitKernel(const KernelSpace &space, ModuleOp module, Loc
 // The function
 //===----------------------------------------------------------------------===//
 
-Value KernelEmitter::i64(int64_t value) {
-  return arith::ConstantOp::create(b, loc, b.getI64IntegerAttr(value));
-}
+Value KernelEmitter::i64(int64_t value) { return arith::ConstantOp::create(b, loc, b.getI64IntegerAttr(value)); }
 
 /// A size as a value, computed once behind the prologue.
 Value KernelEmitter::size(SizeAttr size) {
@@ -66,8 +64,8 @@ Value KernelEmitter::size(SizeAttr size) {
         Value numerator = this->size(quotient.getNumerator());
         b.setInsertionPointAfter(prologueEnd);
         Value divisor = i64(quotient.getDivisor());
-        value = arith::DivSIOp::create(
-            b, loc, arith::AddIOp::create(b, loc, numerator, i64(quotient.getDivisor() - 1)), divisor);
+        value = arith::DivSIOp::create(b, loc, arith::AddIOp::create(b, loc, numerator, i64(quotient.getDivisor() - 1)),
+                                       divisor);
       }
       product = arith::MulIOp::create(b, loc, product, value);
     }
@@ -79,8 +77,8 @@ Value KernelEmitter::size(SizeAttr size) {
 
 Value KernelEmitter::loadField(Value pointer, unsigned index, Type type) {
   Type ptr = LLVM::LLVMPointerType::get(b.getContext());
-  Value address = LLVM::GEPOp::create(b, loc, ptr, b.getI64Type(), pointer,
-                                      ArrayRef<LLVM::GEPArg>{static_cast<int32_t>(index)});
+  Value address =
+      LLVM::GEPOp::create(b, loc, ptr, b.getI64Type(), pointer, ArrayRef<LLVM::GEPArg>{static_cast<int32_t>(index)});
   return LLVM::LoadOp::create(b, loc, type, address);
 }
 
@@ -178,7 +176,8 @@ void KernelEmitter::emitPrologue(LLVM::LLVMFuncOp func) {
   for (unsigned i = 0; space.hasSlots() && i < space.results.size(); ++i)
     resultPointers[i] = arith::SelectOp::create(b, loc, inSlot, partials[i], resultPointers[i]);
   if (space.launch == LaunchKind::Cut) {
-    Value first = arith::MulIOp::create(b, loc, arith::MaxSIOp::create(b, loc, slot, i64(0)), size(space.rowElements()));
+    Value first =
+        arith::MulIOp::create(b, loc, arith::MaxSIOp::create(b, loc, slot, i64(0)), size(space.rowElements()));
     auto advance = [&](Value &pointer, Type element) {
       if (pointer)
         pointer = LLVM::GEPOp::create(b, loc, ptr, memoryType(element), pointer, ArrayRef<LLVM::GEPArg>{first});

@@ -1,7 +1,8 @@
 // Emission of one kernel's function: the state that its parts share.
 //
-// A kernel is a nest of loops: rows of a task, other parallel iterators, blocks of lanes, and inside these what is reduced,
-// with accumulators carried in registers. An operand is loaded in the outermost loop in which its place is known.
+// A kernel is a nest of loops: rows of a task, other parallel iterators, blocks of lanes, and inside these what is
+// reduced, with accumulators carried in registers. An operand is loaded in the outermost loop in which its place is
+// known.
 #ifndef GNNC_LIB_CONVERSION_KERNELEMITTER_H
 #define GNNC_LIB_CONVERSION_KERNELEMITTER_H
 
@@ -42,7 +43,7 @@ private:
   llvm::DenseMap<gnn::SizeAttr, mlir::Value> sizeValues;
   mlir::Value rowBegin, rowEnd, entryBegin, entryEnd, slot, inSlot; // of the task
   mlir::Value orderPtr, orderPerm;
-  mlir::Value zeros, minusOnes; // 64 bytes that stand in for what is read at none
+  mlir::Value zeros, minusOnes;     // 64 bytes that stand in for what is read at none
   llvm::SmallVector<unsigned> nest; // iterators from outside to inside
   llvm::SmallVector<unsigned> levelOf;
   llvm::SmallVector<unsigned> indexLevels, inputLevels;
@@ -55,7 +56,7 @@ private:
   llvm::SmallVector<Lanes> inputValues;
   llvm::SmallVector<Piece> pieces;
   llvm::SmallVector<Accumulator> accumulators;
-  llvm::SmallVector<mlir::Value> state; // accumulators' parts: for each, its values, then its winners
+  llvm::SmallVector<mlir::Value> state;    // accumulators' parts: for each, its values, then its winners
   llvm::SmallVector<unsigned> stateWidths; // the width of each part; {0} for scalars
   mlir::Value segmentBegin, segmentEnd;
 

@@ -33,7 +33,7 @@ enum class LaunchKind {
 struct ResultSpec {
   Access access;
   gnn::CombineKind combine;
-  mlir::TypedAttr empty;      // the value where nothing is combined; null: the default
+  mlir::TypedAttr empty;              // the value where nothing is combined; null: the default
   std::optional<unsigned> pairedWith; // for a winner: the extremum it belongs to, if that is a result too
 };
 
@@ -49,8 +49,8 @@ struct KernelSpace {
   mlir::Block *body = nullptr;
 
   LaunchKind launch = LaunchKind::Once;
-  int row = -1; // the iterator that tasks divide
-  int vec = -1; // the iterator that runs over lanes, -1 for none
+  int row = -1;                          // the iterator that tasks divide
+  int vec = -1;                          // the iterator that runs over lanes, -1 for none
   llvm::SmallVector<unsigned> parallels; // loops from outside to inside, without `row` unless it is parallel
   llvm::SmallVector<unsigned> reductions;
 

@@ -45,8 +45,8 @@ private:
 };
 } // namespace
 
-/// A divisor with which an integer division cannot trap: 1 in place of 0, and of -1 where the quotient would overflow. Lanes
-/// that are switched off hold zeros, and a user's division by zero must not end the process.
+/// A divisor with which an integer division cannot trap: 1 in place of 0, and of -1 where the quotient would overflow.
+/// Lanes that are switched off hold zeros, and a user's division by zero must not end the process.
 static Value safeDivisor(OpBuilder &b, Location loc, Value dividend, Value divisor) {
   Maker make(b, loc, divisor.getType());
   unsigned width = getElementTypeOrSelf(divisor.getType()).getIntOrFloatBitWidth();
@@ -58,8 +58,8 @@ static Value safeDivisor(OpBuilder &b, Location loc, Value dividend, Value divis
   return make.make<arith::SelectOp>(traps, make.integer(1), divisor);
 }
 
-/// Words are held in i64, where a product has both its halves. What stands above a word's 32 bits does not matter: it is cut
-/// off before it is multiplied, which costs nothing.
+/// Words are held in i64, where a product has both its halves. What stands above a word's 32 bits does not matter: it
+/// is cut off before it is multiplied, which costs nothing.
 Value gnnc::philox(OpBuilder &b, Location loc, Value key, Value counter, unsigned word) {
   Maker make(b, loc, counter.getType());
   Value mask = make.integer(0xFFFFFFFF), half = make.integer(32);
@@ -87,7 +87,8 @@ Value gnnc::philox(OpBuilder &b, Location loc, Value key, Value counter, unsigne
 }
 
 /// One op of the body on scalars or vectors of `width` lanes.
-static SmallVector<Value> evaluate(OpBuilder &b, Location loc, Operation &op, ArrayRef<Value> operands, unsigned width) {
+static SmallVector<Value> evaluate(OpBuilder &b, Location loc, Operation &op, ArrayRef<Value> operands,
+                                   unsigned width) {
   return llvm::TypeSwitch<Operation *, SmallVector<Value>>(&op)
       .Case([&](gnn::RandomBitsOp bits) {
         return SmallVector<Value>{philox(b, loc, operands[0], operands[1], bits.getWord())};

@@ -53,11 +53,11 @@ private:
   HostCode &host;
   OpBuilder &b;
 
-  Value frame, buffers, sizes;         // the body's arguments
-  Value kernelArgs, combines;          // scratch for launches
+  Value frame, buffers, sizes; // the body's arguments
+  Value kernelArgs, combines;  // scratch for launches
   DenseMap<SizeAttr, Value> sizeValues;
-  DenseMap<Value, Value> pointers;     // of roots that are not buffers or outputs; graphs and orders too
-  DenseMap<unsigned, Value> outputs;   // by argument
+  DenseMap<Value, Value> pointers;   // of roots that are not buffers or outputs; graphs and orders too
+  DenseMap<unsigned, Value> outputs; // by argument
   SmallVector<Value> bufferPointers, residualPointers;
 
   // Layout of gnnrt_combine in 8-byte words: four pointers, row_elements, then kind and dtype.
@@ -207,8 +207,8 @@ void BodyEmitter::emitCheck(CheckIndexOp op) {
     position = LLVM::SExtOp::create(b, host.loc, host.i64(), position);
   Value inRange = LLVM::ICmpOp::create(b, host.loc, LLVM::ICmpPredicate::ult, position, size(op.getBound()));
   std::string line = sourceLine(op.getLoc());
-  std::string message = (line.empty() ? "" : line + ": ") + op.getWhat().str() + " is out of range: it must be from 0 to below " +
-                        info.sizeText(op.getBound());
+  std::string message = (line.empty() ? "" : line + ": ") + op.getWhat().str() +
+                        " is out of range: it must be from 0 to below " + info.sizeText(op.getBound());
   failUnless(inRange, errorIndex, message);
 }
 
@@ -249,9 +249,8 @@ void BodyEmitter::emitOp(Operation *op) {
                                             host.ptr(), {pointer(o.getGraph())});
       })
       .Case([&](DegreeOp o) {
-        Value degree =
-            host.call(o.getEnd() == Direction::Src ? "gnnrt_graph_out_degree" : "gnnrt_graph_in_degree", host.ptr(),
-                      {frame, pointer(o.getGraph())});
+        Value degree = host.call(o.getEnd() == Direction::Src ? "gnnrt_graph_out_degree" : "gnnrt_graph_in_degree",
+                                 host.ptr(), {frame, pointer(o.getGraph())});
         host.returnIfNull(degree);
         pointers[o.getResult()] = degree;
       })
@@ -287,8 +286,9 @@ Value BodyEmitter::slotCount(KernelOp op) {
 Value BodyEmitter::bufferBytes(const PlannedBuffer &buffer) {
   if (buffer.purpose == PlannedBuffer::Workspace) {
     auto gemm = cast<GemmOp>(buffer.op);
-    return host.call("gnnrt_gemm_workspace", host.i64(),
-                     {host.integer32(abiDtype(buffer.element)), size(gemm.getM()), size(gemm.getN()), size(gemm.getK())});
+    return host.call(
+        "gnnrt_gemm_workspace", host.i64(),
+        {host.integer32(abiDtype(buffer.element)), size(gemm.getM()), size(gemm.getN()), size(gemm.getK())});
   }
   Value bytes = host.mul(size(buffer.elements), host.integer(elementBytes(buffer.element)));
   return buffer.purpose == PlannedBuffer::Slots ? host.mul(bytes, slotCount(cast<KernelOp>(buffer.op))) : bytes;
@@ -313,8 +313,7 @@ void BodyEmitter::reserve(unsigned phase) {
   auto type = RankedTensorType::get({count * 2}, b.getI32Type());
   Value table = host.data(LLVM::LLVMArrayType::get(b.getI32Type(), count * 2),
                           DenseElementsAttr::get(type, ArrayRef<int32_t>(lifetimes)), info.name + ".lifetimes");
-  host.returnIfFailed(
-      host.call("gnnrt_reserve", host.i32(), {frame, host.integer32(count), bytes, table, places}));
+  host.returnIfFailed(host.call("gnnrt_reserve", host.i32(), {frame, host.integer32(count), bytes, table, places}));
   for (auto [i, number] : llvm::enumerate(numbers))
     bufferPointers[number] = host.load(places, host.ptr(), i);
 }
@@ -329,9 +328,10 @@ Value BodyEmitter::buffer(Operation *op, PlannedBuffer::Purpose purpose, unsigne
 /// A value that leaves through an output but lives elsewhere.
 void BodyEmitter::emitCopy(const OutputCopy &copy) {
   auto type = cast<RankedTensorType>(copy.value.getType());
-  Value bytes = host.mul(size(product(func.getContext(), dimsOf(type))),
-                         host.integer(elementBytes(type.getElementType())));
-  Value target = copy.target.kind == Storage::Output ? outputs[copy.target.number] : residualPointers[copy.target.number];
+  Value bytes =
+      host.mul(size(product(func.getContext(), dimsOf(type))), host.integer(elementBytes(type.getElementType())));
+  Value target =
+      copy.target.kind == Storage::Output ? outputs[copy.target.number] : residualPointers[copy.target.number];
   LLVM::MemcpyOp::create(b, host.loc, target, pointer(copy.value), bytes, /*isVolatile=*/false);
 }
 
@@ -487,8 +487,8 @@ void BodyEmitter::writeResidualHeader(Value block) {
     host.store(host.load(sizes, host.i64(), set), block, 3 + set);
 }
 
-/// Checks that a block is what the forward function left in a call with the same sizes, and takes over sizes that only it
-/// knows.
+/// Checks that a block is what the forward function left in a call with the same sizes, and takes over sizes that only
+/// it knows.
 void BodyEmitter::readResidualHeader(Value block) {
   std::string message = "the residuals are not those of a call of the forward function with arguments of these sizes";
   int64_t residualSet = *info.args[info.residuals->arg].dims[0].getSet();

@@ -72,9 +72,8 @@ bool Planner::isEarly(Operation *op) {
   if (!isa<OrderByOp, CheckIndexOp>(op))
     return false;
   auto it = plan.storage.find(memoryRoot(op->getOperand(0)));
-  return it != plan.storage.end() &&
-         (it->second.kind == Storage::Argument || it->second.kind == Storage::Structure ||
-          (it->second.kind == Storage::Residual && isa<BlockArgument>(it->first)));
+  return it != plan.storage.end() && (it->second.kind == Storage::Argument || it->second.kind == Storage::Structure ||
+                                      (it->second.kind == Storage::Residual && isa<BlockArgument>(it->first)));
 }
 
 /// Divides the entry into early ops and steps.
@@ -185,8 +184,8 @@ void Planner::placeBuffers() {
     if (auto kernel = dyn_cast<KernelOp>(op))
       addSlots(kernel);
     if (isa<GemmOp>(op))
-      plan.buffers.push_back({PlannedBuffer::Workspace, op, 0, false, elementOf(op->getResult(0)), SizeAttr(), step,
-                              step, phaseOf(step)});
+      plan.buffers.push_back(
+          {PlannedBuffer::Workspace, op, 0, false, elementOf(op->getResult(0)), SizeAttr(), step, step, phaseOf(step)});
   }
   int end = plan.steps.size();
   for (const OutputCopy &copy : plan.copies) {
@@ -201,14 +200,14 @@ void Planner::addSlots(KernelOp kernel) {
   if (!space.hasSlots())
     return;
   // In the entry's sets, not the kernel's.
-  SizeAttr elements = space.rowElements().substitute(
-      [&](int64_t id) { return SizeAttr::set(func.getContext(), space.sets[id]); });
+  SizeAttr elements =
+      space.rowElements().substitute([&](int64_t id) { return SizeAttr::set(func.getContext(), space.sets[id]); });
   int step = stepOf[kernel];
   for (auto [i, result] : llvm::enumerate(space.results)) {
     bool winner = result.combine == CombineKind::ArgMax || result.combine == CombineKind::ArgMin;
     Type element = result.access.element;
-    plan.buffers.push_back({PlannedBuffer::Slots, kernel, static_cast<unsigned>(i), false, element, elements, step,
-                            step, phaseOf(step)});
+    plan.buffers.push_back(
+        {PlannedBuffer::Slots, kernel, static_cast<unsigned>(i), false, element, elements, step, step, phaseOf(step)});
     if (winner && !result.pairedWith)
       plan.buffers.push_back({PlannedBuffer::Slots, kernel, static_cast<unsigned>(i), true,
                               space.body->getTerminator()->getOperand(i).getType(), elements, step, step,

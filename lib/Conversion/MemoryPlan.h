@@ -1,8 +1,8 @@
 // Where every value of an entry lives, and for how long.
 //
-// An entry is a straight line of steps. A value has the memory of an argument, of a result, of a structure (a graph's arrays),
-// or a buffer of the arena, alive from the step that first writes it to the last that reads it; views share it. The runtime places
-// the buffers once sizes are known.
+// An entry is a straight line of steps. A value has the memory of an argument, of a result, of a structure (a graph's
+// arrays), or a buffer of the arena, alive from the step that first writes it to the last that reads it; views share
+// it. The runtime places the buffers once sizes are known.
 #ifndef GNNC_LIB_CONVERSION_MEMORYPLAN_H
 #define GNNC_LIB_CONVERSION_MEMORYPLAN_H
 
@@ -26,9 +26,9 @@ struct Storage {
 
 struct PlannedBuffer {
   enum Purpose { Values, Slots, Workspace } purpose;
-  mlir::Operation *op;    // whose step writes it first
-  unsigned result;        // of `op`: Values, and Slots (what it combines)
-  bool extreme = false;   // Slots of the extremum that a winner compares by
+  mlir::Operation *op;  // whose step writes it first
+  unsigned result;      // of `op`: Values, and Slots (what it combines)
+  bool extreme = false; // Slots of the extremum that a winner compares by
   mlir::Type element;
   gnn::SizeAttr elements; // Values: all; Slots: of one slot
   int first, last;        // steps
@@ -42,12 +42,12 @@ struct OutputCopy {
 };
 
 struct MemoryPlan {
-  llvm::SmallVector<mlir::Operation *> early;     // structure and checks that come before everything else
-  llvm::SmallVector<mlir::Operation *> steps;     // the rest, in order
-  llvm::SmallVector<int> phases;                  // the steps before which memory is reserved
-  llvm::DenseMap<mlir::Value, Storage> storage;   // of roots
+  llvm::SmallVector<mlir::Operation *> early;   // structure and checks that come before everything else
+  llvm::SmallVector<mlir::Operation *> steps;   // the rest, in order
+  llvm::SmallVector<int> phases;                // the steps before which memory is reserved
+  llvm::DenseMap<mlir::Value, Storage> storage; // of roots
   llvm::SmallVector<PlannedBuffer> buffers;
-  llvm::SmallVector<OutputCopy> copies;           // after the last step
+  llvm::SmallVector<OutputCopy> copies; // after the last step
   llvm::DenseMap<mlir::Operation *, KernelSpace> kernels;
   bool failsLate = false; // something can fail after a step has written
 

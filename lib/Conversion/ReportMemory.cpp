@@ -1,4 +1,5 @@
-// The memory plan as a table: every buffer with its size, its place in the program and its lifetime, and a bound of the whole.
+// The memory plan as a table: every buffer with its size, its place in the program and its lifetime, and a bound of the
+// whole.
 #include "MemoryPlan.h"
 
 #include "llvm/Support/FormatVariadic.h"

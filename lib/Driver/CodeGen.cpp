@@ -25,8 +25,8 @@ using namespace llvm;
 using namespace gnnc;
 
 namespace {
-/// While one is there, LLVM's own ways of failing say whose fault it is: what it reports is collected, and what would end the
-/// process says so first.
+/// While one is there, LLVM's own ways of failing say whose fault it is: what it reports is collected, and what would
+/// end the process says so first.
 class FaultGuard {
 public:
   explicit FaultGuard(LLVMContext &context) : context(context), handler(onFatal) {

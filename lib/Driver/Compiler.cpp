@@ -97,7 +97,8 @@ bool Compilation::differentiate() {
   }
   diagnostics.flush(out, options.colour);
   if (!ok && !diagnostics.hasErrors())
-    out << "gnnc: internal error: differentiation failed without saying why; this is a fault of gnnc, please report it\n";
+    out << "gnnc: internal error: differentiation failed without saying why; this is a fault of gnnc, please report "
+           "it\n";
   return ok && !diagnostics.hasErrors();
 }
 

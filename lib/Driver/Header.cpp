@@ -18,12 +18,13 @@ std::string gnnc::identifier(StringRef path) {
   if (name.empty() || isDigit(name[0]))
     name = "_" + name;
   static const StringSet<> keywords{
-      "auto",   "break",  "case",     "char",   "const",   "continue", "default",  "do",     "double", "else", "enum",
-      "extern", "float",  "for",      "goto",   "if",      "inline",   "int",      "long",   "register", "restrict",
-      "return", "short",  "signed",   "sizeof", "static",  "struct",   "switch",   "typedef", "union", "unsigned",
-      "void",   "volatile", "while",  "bool",   "true",    "false",    "class",    "new",    "delete", "this",
-      "template", "operator", "private", "public", "protected", "namespace", "using", "virtual", "try", "catch", "throw",
-      "friend", "explicit", "export", "typename", "and", "or", "not", "xor", "ctx"};
+      "auto",      "break",     "case",     "char",     "const", "continue", "default",  "do",      "double",
+      "else",      "enum",      "extern",   "float",    "for",   "goto",     "if",       "inline",  "int",
+      "long",      "register",  "restrict", "return",   "short", "signed",   "sizeof",   "static",  "struct",
+      "switch",    "typedef",   "union",    "unsigned", "void",  "volatile", "while",    "bool",    "true",
+      "false",     "class",     "new",      "delete",   "this",  "template", "operator", "private", "public",
+      "protected", "namespace", "using",    "virtual",  "try",   "catch",    "throw",    "friend",  "explicit",
+      "export",    "typename",  "and",      "or",       "not",   "xor",      "ctx"};
   if (keywords.contains(name))
     name += '_';
   return name;
@@ -32,8 +33,9 @@ std::string gnnc::identifier(StringRef path) {
 std::string gnnc::shortestText(mlir::FloatAttr number) {
   char text[64];
   double value = number.getValueAsDouble();
-  std::to_chars_result end = number.getType().isF32() ? std::to_chars(text, text + sizeof(text), static_cast<float>(value))
-                                                      : std::to_chars(text, text + sizeof(text), value);
+  std::to_chars_result end = number.getType().isF32()
+                                 ? std::to_chars(text, text + sizeof(text), static_cast<float>(value))
+                                 : std::to_chars(text, text + sizeof(text), value);
   return {text, end.ptr};
 }
 
@@ -144,8 +146,10 @@ std::string gnnc::makeHeader(ArrayRef<EntryInfo> entries, const ModelInfo &model
   raw_string_ostream os(text);
   os << "/* The entry points of " << model.source << ", made by gnnc " << versionText << " (real is " << model.real
      << ").\n *\n"
-     << " * Every function returns GNNRT_OK, or a status whose message gnnrt_last_error(ctx) gives; when it fails, nothing that it\n"
-     << " * was given has been changed. Tensors are row-major and contiguous; a tensor of [] holds one number. Shapes are written in the\n"
+     << " * Every function returns GNNRT_OK, or a status whose message gnnrt_last_error(ctx) gives; when it fails, "
+        "nothing that it\n"
+     << " * was given has been changed. Tensors are row-major and contiguous; a tensor of [] holds one number. Shapes "
+        "are written in the\n"
      << " * names of the program; sizes of equal name have to agree. One call at a time may use a context.\n */\n";
   os << "#ifndef " << guard << "\n#define " << guard << "\n\n#include <gnnrt/gnnrt.h>\n\n";
   os << "#ifdef __cplusplus\nextern \"C\" {\n#endif\n\n";

@@ -73,8 +73,9 @@ static Json argument(const EntryInfo &entry, const ArgInfo &arg) {
 }
 
 std::string gnnc::makeManifest(llvm::ArrayRef<EntryInfo> entries, const ModelInfo &model) {
-  Json json = {{"gnnc", versionText},    {"abi", 1},           {"source", model.source},
-               {"real", model.real},     {"cpu", model.processor.name}, {"entries", Json::array()},
+  Json json = {{"gnnc", versionText},         {"abi", 1},
+               {"source", model.source},      {"real", model.real},
+               {"cpu", model.processor.name}, {"entries", Json::array()},
                {"vjps", Json::array()}};
   for (const EntryInfo &entry : entries) {
     Json args = Json::array(), results = Json::array();

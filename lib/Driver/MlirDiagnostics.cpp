@@ -76,5 +76,6 @@ FaultCollector::FaultCollector(MLIRContext *ctx)
 
 void FaultCollector::report(llvm::raw_ostream &out, StringRef stage) const {
   out << "gnnc: internal error: the program is correct, but gnnc failed on it (" << stage << ")\n"
-      << messages << "This is a fault of gnnc, not of your program. Please report it with the program and these lines.\n";
+      << messages
+      << "This is a fault of gnnc, not of your program. Please report it with the program and these lines.\n";
 }

@@ -1,5 +1,5 @@
-// The object's tables (runtime/include/gnnrt/abi.h) and its visible functions, as LLVM IR. A visible function stores its
-// arguments in an array and hands it to the runtime with the description of its entry.
+// The object's tables (runtime/include/gnnrt/abi.h) and its visible functions, as LLVM IR. A visible function stores
+// its arguments in an array and hands it to the runtime with the description of its entry.
 #include "CodeGen.h"
 
 #include "llvm/IR/IRBuilder.h"
@@ -8,8 +8,8 @@ using namespace llvm;
 using namespace gnnc;
 
 namespace {
-constexpr int32_t abiVersion = 1;      // GNNRT_ABI_VERSION
-constexpr int32_t flagFailsLate = 1;   // GNNRT_ENTRY_FAILS_LATE
+constexpr int32_t abiVersion = 1;    // GNNRT_ABI_VERSION
+constexpr int32_t flagFailsLate = 1; // GNNRT_ENTRY_FAILS_LATE
 
 class TableWriter {
 public:
@@ -32,7 +32,8 @@ private:
 
   Constant *number(int64_t value) { return ConstantInt::getSigned(i32, value); }
   GlobalVariable *constant(Constant *value, const Twine &name) {
-    auto *global = new GlobalVariable(module, value->getType(), /*isConstant=*/true, GlobalValue::InternalLinkage, value, name);
+    auto *global =
+        new GlobalVariable(module, value->getType(), /*isConstant=*/true, GlobalValue::InternalLinkage, value, name);
     global->setUnnamedAddr(GlobalValue::UnnamedAddr::Global);
     return global;
   }
@@ -104,9 +105,10 @@ Constant *TableWriter::argument(const EntryInfo &entry, const ArgInfo &arg) {
       target = arg.into;
   }
   auto *setArray = ConstantArray::get(ArrayType::get(i32, 3), {number(sets[0]), number(sets[1]), number(sets[2])});
-  return ConstantStruct::get(argType, {text(arg.path), array(dims, sizeType, "gnnc_dims"),
-                                       number(static_cast<int>(arg.kind)), number(static_cast<int>(arg.mode)),
-                                       number(abiDtype(arg.dtype)), number(dims.size()), setArray, number(0), size(target)});
+  return ConstantStruct::get(argType,
+                             {text(arg.path), array(dims, sizeType, "gnnc_dims"), number(static_cast<int>(arg.kind)),
+                              number(static_cast<int>(arg.mode)), number(abiDtype(arg.dtype)), number(dims.size()),
+                              setArray, number(0), size(target)});
 }
 
 void TableWriter::addFunction(const EntryInfo &entry, Constant *description) {
@@ -116,7 +118,8 @@ void TableWriter::addFunction(const EntryInfo &entry, Constant *description) {
     bool pointer = arg.kind == ArgKind::Graph || arg.kind == ArgKind::Tensor;
     types.push_back(pointer ? static_cast<Type *>(ptr) : real ? Type::getDoubleTy(ctx) : i64);
   }
-  auto *function = Function::Create(FunctionType::get(i32, types, false), GlobalValue::ExternalLinkage, entry.name, module);
+  auto *function =
+      Function::Create(FunctionType::get(i32, types, false), GlobalValue::ExternalLinkage, entry.name, module);
   IRBuilder<> b(BasicBlock::Create(ctx, "", function));
   Value *values = b.CreateAlloca(i64, b.getInt32(std::max<size_t>(entry.args.size(), 1)));
   for (unsigned i = 0; i < entry.args.size(); ++i)

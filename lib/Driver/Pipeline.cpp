@@ -14,8 +14,8 @@ using namespace gnnc::gnn;
 
 void gnnc::loadDialects(MLIRContext &context) {
   DialectRegistry registry;
-  registry.insert<arith::ArithDialect, cf::ControlFlowDialect, func::FuncDialect, GnnDialect, LLVM::LLVMDialect, math::MathDialect,
-                  scf::SCFDialect, vector::VectorDialect>();
+  registry.insert<arith::ArithDialect, cf::ControlFlowDialect, func::FuncDialect, GnnDialect, LLVM::LLVMDialect,
+                  math::MathDialect, scf::SCFDialect, vector::VectorDialect>();
   registerUpstreamAdjoints(registry);
   context.appendDialectRegistry(registry);
   context.loadAllAvailableDialects();

@@ -16,20 +16,34 @@ struct FeatureName {
   const char *llvm, *cpuinfo;
 };
 constexpr FeatureName featureNames[] = {
-    {"sse3", "pni"},           {"ssse3", "ssse3"},
-    {"sse4.1", "sse4_1"},      {"sse4.2", "sse4_2"},
-    {"popcnt", "popcnt"},      {"avx", "avx"},
-    {"f16c", "f16c"},          {"fma", "fma"},
-    {"avx2", "avx2"},          {"bmi", "bmi1"},
-    {"bmi2", "bmi2"},          {"lzcnt", "abm"},
-    {"movbe", "movbe"},        {"avx512f", "avx512f"},
-    {"avx512cd", "avx512cd"},  {"avx512dq", "avx512dq"},
-    {"avx512bw", "avx512bw"},  {"avx512vl", "avx512vl"},
-    {"avx512ifma", "avx512ifma"}, {"avx512vbmi", "avx512vbmi"},
-    {"avx512vbmi2", "avx512_vbmi2"}, {"avx512vnni", "avx512_vnni"},
-    {"avx512bitalg", "avx512_bitalg"}, {"avx512vpopcntdq", "avx512_vpopcntdq"},
-    {"avx512bf16", "avx512_bf16"}, {"avx512fp16", "avx512_fp16"},
-    {"gfni", "gfni"},          {"avxvnni", "avx_vnni"},
+    {"sse3", "pni"},
+    {"ssse3", "ssse3"},
+    {"sse4.1", "sse4_1"},
+    {"sse4.2", "sse4_2"},
+    {"popcnt", "popcnt"},
+    {"avx", "avx"},
+    {"f16c", "f16c"},
+    {"fma", "fma"},
+    {"avx2", "avx2"},
+    {"bmi", "bmi1"},
+    {"bmi2", "bmi2"},
+    {"lzcnt", "abm"},
+    {"movbe", "movbe"},
+    {"avx512f", "avx512f"},
+    {"avx512cd", "avx512cd"},
+    {"avx512dq", "avx512dq"},
+    {"avx512bw", "avx512bw"},
+    {"avx512vl", "avx512vl"},
+    {"avx512ifma", "avx512ifma"},
+    {"avx512vbmi", "avx512vbmi"},
+    {"avx512vbmi2", "avx512_vbmi2"},
+    {"avx512vnni", "avx512_vnni"},
+    {"avx512bitalg", "avx512_bitalg"},
+    {"avx512vpopcntdq", "avx512_vpopcntdq"},
+    {"avx512bf16", "avx512_bf16"},
+    {"avx512fp16", "avx512_fp16"},
+    {"gfni", "gfni"},
+    {"avxvnni", "avx_vnni"},
 };
 } // namespace
 
@@ -99,9 +113,9 @@ Expected<std::unique_ptr<TargetMachine>> gnnc::makeTargetMachine(const Processor
   // Additions and products fuse only where the code says so, wherever it runs.
   options.AllowFPOpFusion = FPOpFusion::Standard;
   options.FunctionSections = true;
-  std::unique_ptr<TargetMachine> machine((*target)->createTargetMachine(
-      Triple(sys::getDefaultTargetTriple()), processor.name, processor.features, options, Reloc::PIC_, std::nullopt,
-      CodeGenOptLevel::Default));
+  std::unique_ptr<TargetMachine> machine(
+      (*target)->createTargetMachine(Triple(sys::getDefaultTargetTriple()), processor.name, processor.features, options,
+                                     Reloc::PIC_, std::nullopt, CodeGenOptLevel::Default));
   if (!machine)
     return createStringError("this is a fault of gnnc: LLVM has no code generator for " + processor.name);
   return machine;

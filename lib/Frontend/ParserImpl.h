@@ -65,8 +65,8 @@ private:
   bool atDeclaration() const;
   bool atStatementKeyword() const;
   void skipToStatementEnd();
-  /// From an error in the list item that began at token `itemBegin` to the `,` behind it or to the bracket `closing` that
-  /// ends the list, both left unread. False where there is none.
+  /// From an error in the list item that began at token `itemBegin` to the `,` behind it or to the bracket `closing`
+  /// that ends the list, both left unread. False where there is none.
   bool skipInList(Tok closing, size_t itemBegin);
 
   /// Counts nesting while something is parsed that may hold itself.

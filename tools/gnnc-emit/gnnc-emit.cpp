@@ -1,4 +1,5 @@
-// The code generator's driver for tests: from entries in the gnn dialect, written in MLIR, to what `gnnc build` would write.
+// The code generator's driver for tests: from entries in the gnn dialect, written in MLIR, to what `gnnc build` would
+// write.
 #include "gnnc/Conversion/Conversion.h"
 #include "gnnc/Driver/Emission.h"
 #include "gnnc/Driver/Pipeline.h"

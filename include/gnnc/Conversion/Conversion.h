@@ -15,13 +15,13 @@ namespace gnnc {
 #define GEN_PASS_DECL
 #include "gnnc/Conversion/Passes.h.inc"
 
-/// Replaces the functions of all entries of a module by their bodies and kernels (the pass gnn-lower-entries), and says what
-/// the entries are. Writes the memory plans to `memoryReport`, if given. Fails after an error.
+/// Replaces the functions of all entries of a module by their bodies and kernels (the pass gnn-lower-entries), and says
+/// what the entries are. Writes the memory plans to `memoryReport`, if given. Fails after an error.
 mlir::LogicalResult lowerEntries(mlir::ModuleOp module, std::vector<EntryInfo> &entries,
                                  llvm::raw_ostream *memoryReport = nullptr);
 
-/// The passes from the functions that lowerEntries makes to the llvm dialect alone, for a processor with fused multiply-adds
-/// or without. What they make calls no mathematical function.
+/// The passes from the functions that lowerEntries makes to the llvm dialect alone, for a processor with fused
+/// multiply-adds or without. What they make calls no mathematical function.
 void addLoweringToLLVM(mlir::OpPassManager &passes, bool useFma);
 
 /// Makes the passes, and the pipeline "gnn-lower-to-llvm", known to tools that name passes.

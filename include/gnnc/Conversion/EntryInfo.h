@@ -28,10 +28,10 @@ struct ArgInfo {
   ArgMode mode = ArgMode::In;
   DType dtype = DType::F32;
   std::vector<gnn::SizeAttr> dims;
-  int64_t sets[3] = {-1, -1, -1};   // of a graph: source, target, edges; of a size: its set
-  gnn::SizeAttr into;               // what an index must stay below
-  mlir::Attribute defaultValue;     // of a scalar, if it has one
-  mlir::DictionaryAttr init;        // of a parameter, if it says how it is made
+  int64_t sets[3] = {-1, -1, -1}; // of a graph: source, target, edges; of a size: its set
+  gnn::SizeAttr into;             // what an index must stay below
+  mlir::Attribute defaultValue;   // of a scalar, if it has one
+  mlir::DictionaryAttr init;      // of a parameter, if it says how it is made
 };
 
 /// A vjp's pair of functions.
@@ -40,18 +40,19 @@ struct VjpInfo {
   std::vector<std::string> wrt;
 };
 
-/// The values that a forward function keeps for its backward function: parts of one vector of bytes, the argument "residuals".
-/// It begins with a magic number, a hash of what is kept, the number of sets and their sizes, in words of 8 bytes; then
-/// come the values, each at a multiple of 64 bytes.
+/// The values that a forward function keeps for its backward function: parts of one vector of bytes, the argument
+/// "residuals". It begins with a magic number, a hash of what is kept, the number of sets and their sizes, in words of
+/// 8 bytes; then come the values, each at a multiple of 64 bytes.
 struct ResidualInfo {
-  unsigned arg;                    // of the C function
-  std::vector<mlir::Type> values;  // tensors
-  int64_t hash;                    // the same for both functions of a pair
+  unsigned arg;                   // of the C function
+  std::vector<mlir::Type> values; // tensors
+  int64_t hash;                   // the same for both functions of a pair
   int64_t headerBytes;
-  gnn::SizeAttr bytes;             // enough for the whole; for the forward function in sets that arguments determine
+  gnn::SizeAttr bytes; // enough for the whole; for the forward function in sets that arguments determine
 };
 
-/// A size that no argument determines alone, taken from an argument's shape as a set of its own and checked by the body.
+/// A size that no argument determines alone, taken from an argument's shape as a set of its own and checked by the
+/// body.
 struct SizeCheck {
   int64_t set;
   gnn::SizeAttr expected;
@@ -72,7 +73,7 @@ struct EntryInfo {
   unsigned inputs = 0;       // how many of them are inputs
   // For each block argument and each result of the function: its C argument. Residuals share one.
   std::vector<unsigned> argumentOf, resultOf;
-  bool failsLate = false;    // the body may fail after it began to write
+  bool failsLate = false; // the body may fail after it began to write
   std::optional<VjpInfo> vjp;
   std::optional<ResidualInfo> residuals;
   std::vector<SizeCheck> checks;

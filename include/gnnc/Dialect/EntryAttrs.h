@@ -12,8 +12,8 @@ namespace gnnc::gnn::attrs {
 inline constexpr llvm::StringLiteral entry = "gnn.entry";        // unit: an entry point
 inline constexpr llvm::StringLiteral setNames = "gnn.set_names"; // array of strings: the user's name of set k
 inline constexpr llvm::StringLiteral doc = "gnn.doc";            // string: the comment above the function, if any
-// Array of {size = #gnn.size, message = "..."}: sizes that must not be negative when the entry is called, such as what a
-// slice leaves; a call with others fails with the message.
+// Array of {size = #gnn.size, message = "..."}: sizes that must not be negative when the entry is called, such as what
+// a slice leaves; a call with others fails with the message.
 inline constexpr llvm::StringLiteral conditions = "gnn.conditions";
 // Dictionary {of = "f", args = i64, results = i64} on a function that takes f's arguments and then cotangents and gives
 // f's results and then gradients: gnn-split-vjp makes f_fwd and f_bwd of it.

@@ -44,8 +44,8 @@ llvm::Expected<std::unique_ptr<llvm::Module>> makeLLVMModule(mlir::ModuleOp modu
 /// Writes a module as a relocatable object.
 llvm::Error writeObject(llvm::Module &module, const Processor &processor, llvm::raw_pwrite_stream &out);
 
-/// Writes a module as a shared object to `path`, an existing or new file, by a linker found on this machine; needs libgnnrt.
-/// `name` is the library's own name (its soname).
+/// Writes a module as a shared object to `path`, an existing or new file, by a linker found on this machine; needs
+/// libgnnrt. `name` is the library's own name (its soname).
 llvm::Error writeSharedObject(llvm::Module &module, const Processor &processor, llvm::StringRef path,
                               llvm::StringRef name);
 

@@ -1,7 +1,7 @@
 // Errors that passes emit, shown as errors of the user's program.
 //
-// Passes know places as MLIR locations; while one of these is alive, what they emit becomes a diagnostic at the place in the
-// source, with a note for each call that led there.
+// Passes know places as MLIR locations; while one of these is alive, what they emit becomes a diagnostic at the place
+// in the source, with a note for each call that led there.
 #ifndef GNNC_DRIVER_MLIRDIAGNOSTICS_H
 #define GNNC_DRIVER_MLIRDIAGNOSTICS_H
 
