@@ -517,7 +517,7 @@ class Residuals(harness.TestCase):
         self.refused(np.zeros(100, np.uint8), good, "the residuals are not those of a call of the forward function")
         self.refused(residuals[:64], good, "the residuals are not those")
         self.refused(residuals[:8], good, "the residuals are not those")
-        self.refused(residuals, np.zeros([5, 6], np.float32), "`x_adj` has 4 rows, but `out_adj` has 5 rows")
+        self.refused(residuals, np.zeros([5, 6], np.float32), "the residuals are not those")
         self.refused(residuals, np.zeros([4, 7], np.float32), "`out_adj` has the wrong size in dimension 1 .*: it must be 2\\*F")
 
 
