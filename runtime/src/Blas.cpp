@@ -58,7 +58,8 @@ private:
   std::condition_variable changed;
   int32_t callers = 0; // threads inside
   int32_t areas = 0;   // work areas made
-  int32_t limit = maxCallers;
+  // One at a time: the serial OpenBLAS marks its work areas as taken without a lock, so two callers can get the same one.
+  int32_t limit = 1;
   bool growing = false;
   pid_t process = getpid();
 };
@@ -78,7 +79,7 @@ void BlasGate::grow(std::unique_lock<std::mutex> &lock, int32_t wanted) {
     makeAreas(wanted);
     areas = wanted;
   } else if (areas) {
-    limit = areas; // work goes on with fewer callers at once
+    limit = 1; // work goes on with fewer callers at once
   }
   growing = false;
   changed.notify_all();
