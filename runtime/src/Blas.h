@@ -11,28 +11,8 @@
 
 namespace gnnrt {
 
-/// Who may call BLAS. OpenBLAS gives each caller a work area from a list: making a new one is not safe while others
-/// call, more than 128 callers at once make it print a warning, and it hangs when there is no memory for one. So areas
-/// are made here, with nobody inside, and the number of callers is limited.
-class BlasGate;
-
-/// The gate of this process.
-BlasGate &blasGate();
-
-/// While it lives, its thread may call BLAS.
-class BlasPermit {
-public:
-  /// `callers`: how many threads are likely to call at once. Throws std::bad_alloc.
-  BlasPermit(BlasGate &gate, int32_t callers);
-  ~BlasPermit();
-  BlasPermit(const BlasPermit &) = delete;
-  BlasPermit &operator=(const BlasPermit &) = delete;
-
-private:
-  BlasGate &gate;
-};
-
-/// C = op(A) op(B), row-major, with leading dimensions.
+/// C = op(A) op(B), row-major, with leading dimensions. Any number of threads may call it at once; results do not
+/// depend on the others. Throws std::bad_alloc where a thread's first call finds no address space for its work area.
 template <typename T>
 void blasGemm(bool transA, bool transB, int64_t m, int64_t n, int64_t k, const T *a, int64_t lda, const T *b,
               int64_t ldb, T *c, int64_t ldc);

@@ -56,14 +56,12 @@ void multiply(gnnrt_frame &frame, bool transA, bool transB, int64_t m, int64_t n
     fail(GNNRT_ERROR_INTERNAL, "a fault of gnnc itself: a matrix product without its workspace");
 
   ThreadPool &pool = *frame.context.pool;
-  BlasGate &gate = blasGate();
   std::atomic<bool> outOfMemory{false};
   int64_t perPart = blocks.rows.pieces * blocks.columns.pieces;
   pool.forEach(perPart * blocks.inner.pieces, [&](int64_t task) {
     int64_t part = task / perPart, row = task % perPart / blocks.columns.pieces, column = task % blocks.columns.pieces;
     int64_t r0 = blocks.rows.begin(row), c0 = blocks.columns.begin(column), k0 = blocks.inner.begin(part);
     try {
-      BlasPermit permit(gate, pool.size());
       blasGemm<T>(transA, transB, blocks.rows.end(row) - r0, blocks.columns.end(column) - c0,
                   blocks.inner.end(part) - k0, transA ? a + k0 * lda + r0 : a + r0 * lda + k0, lda,
                   transB ? b + c0 * ldb + k0 : b + k0 * ldb + c0, ldb,
