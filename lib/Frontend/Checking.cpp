@@ -197,6 +197,7 @@ void Elaborator::checkFunction(const ast::FnDecl *fn, const ast::Module *module)
     if (p.isInout && !fn->isExport && type->kind == Type::function)
       diags.error(Diag::badInout, p.range, "a function can't be inout");
     if (p.defaultValue) {
+      Restore<ScopePtr> scope(f.scope, f.generics);
       Value d = expr(p.defaultValue);
       if (type->kind != Type::function)
         coerce(d, type, p.defaultValue->range, ("the default of '" + p.name.text + "'").str());

@@ -65,8 +65,8 @@ std::optional<Prepared> Elaborator::prepareDerivative(const Closure &closure, Ca
     if (k == base->params.size()) {
       diags
           .error(Diag::badWrt, item->range,
-                 n ? "'" + base->callee + "' has no parameter '" + n->name + "'"
-                   : llvm::Twine("'wrt' takes names of parameters of '" + base->callee + "'"))
+                 n ? base->callee + " has no parameter '" + n->name + "'"
+                   : llvm::Twine("'wrt' takes names of parameters of " + base->callee))
           .note("its parameters are " + params);
       ok = false;
       continue;
@@ -100,7 +100,7 @@ std::optional<Prepared> Elaborator::prepareDerivative(const Closure &closure, Ca
     } else if (v.closure || !(hasFloatLeaf(v) || (v.type->isTensor() && isLiteral(v.type->elem)))) {
       std::string why = v.type->kind == Type::graph || (v.type->isTensor() && v.type->elem == Elem::index)
                             ? ": indices and structure have no derivative"
-                            : ": only real values have";
+                            : ": only real values have one";
       diags.error(Diag::noDerivative, range,
                   "there is no derivative with respect to '" + p.name + "', which is " +
                       (v.closure ? std::string("a function") : str(v.type)) + why);
@@ -111,7 +111,7 @@ std::optional<Prepared> Elaborator::prepareDerivative(const Closure &closure, Ca
     if (p.isInout) {
       diags
           .error(Diag::badWrt, call.range,
-                 "'" + base->callee + "' changes its argument '" + p.name + "' and can't be differentiated")
+                 base->callee + " changes its argument '" + p.name + "' and can't be differentiated")
           .note(p.range, "it is inout here");
       ok = false;
     }
@@ -179,7 +179,7 @@ std::optional<Prepared> Elaborator::prepareDerivative(const Closure &closure, Ca
         (!scalarResult || (target.derivative == DerivativeKind::grad && y.type->kind == Type::tuple))) {
       diags
           .error(Diag::notScalar, target.range,
-                 "'" + spelling(target.derivative) + "' needs a scalar: the result of '" + inner.callee + "' is " +
+                 "'" + spelling(target.derivative) + "' needs a scalar: the result of " + inner.callee + " is " +
                      str(y.type))
           .note(y.type->kind == Type::tuple && scalarResult
                     ? "value_and_grad differentiates the first of several results and hands on the rest"
@@ -188,7 +188,7 @@ std::optional<Prepared> Elaborator::prepareDerivative(const Closure &closure, Ca
     }
     if (!hasFloatLeaf(y)) {
       diags.error(Diag::noDerivative, target.range,
-                  "the result of '" + inner.callee + "', " + str(y.type) + ", has no derivative");
+                  "the result of " + inner.callee + ", " + str(y.type) + ", has no derivative");
       return errorValue();
     }
     for (auto [w, span] : llvm::zip(wrt, spans)) {

@@ -79,6 +79,8 @@ struct Frame {
   const ast::FnDecl *fn = nullptr;
   const ast::Module *module = nullptr;
   ScopePtr scope = nullptr;
+  /// Holds the dimension parameters; the parameters' own scope is inside. Defaults see only this one.
+  ScopePtr generics = nullptr;
   TypeRef result = nullptr;
   ReturnSlot *returns = nullptr;
   /// Parameters' types, in the frame's dimensions; null for functions (their signature is in the closure).
@@ -123,6 +125,9 @@ struct Alignment {
   llvm::SmallVector<unsigned> lhs, rhs;
 };
 enum class Fit : uint8_t { one, none, several };
+
+/// Calls nest no deeper than this; only functions that call themselves through arguments get there.
+constexpr unsigned maxInlineDepth = 128;
 
 class Elaborator;
 using Handler = Value (Elaborator::*)(Call &);
@@ -247,6 +252,8 @@ private:
   bool hasFloatLeaf(const Value &value);
   Value holdConstant(const Value &value, mlir::Location at);
 
+  /// The value of a literal.
+  static std::optional<double> constantOf(const Value &value);
   mlir::Value constantTensor(mlir::Location at, Elem elem, double value);
   mlir::Value constantInteger(mlir::Location at, Elem elem, int64_t value);
   mlir::Value filled(mlir::Location at, Elem elem, llvm::ArrayRef<Dim> dims, double value);
@@ -319,7 +326,8 @@ private:
   Value reduceBy(Reduce kind, const Value &x, llvm::ArrayRef<Value> by, const Value *empty, SourceRange at,
                  SourceRange xRange, mlir::Value *winner = nullptr);
   /// Where the dimensions of an index array stand in x; nullopt after an error.
-  std::optional<unsigned> consumedAt(const Value &x, const Value &by, SourceRange range);
+  std::optional<unsigned> consumedAt(const Value &x, const Value &by, SourceRange range,
+                                     llvm::StringRef what = "what is reduced by this index");
   Value countBy(llvm::ArrayRef<Value> by, mlir::Location at);
   Value permute(const Value &x, llvm::ArrayRef<unsigned> perm, mlir::Location at);
   Value moveToFront(const Value &x, unsigned from, unsigned count, mlir::Location at);
@@ -470,6 +478,9 @@ private:
 
   friend struct ScopeGuard;
 };
+
+/// "1 argument", "2 arguments".
+std::string counted(size_t count, llvm::StringRef noun);
 
 /// Opens a scope in the current frame.
 struct ScopeGuard {

@@ -209,6 +209,12 @@ Value Elaborator::field(const ast::FieldExpr *e) {
       unknownName(e->field.text, e->field.range, import->module);
       return errorValue();
     }
+  if (const auto *n = dyn_cast<ast::NameExpr>(e->base);
+      n && !lookup(n->name) && !lookupDecl(n->name, frame->module) && !findBuiltin(n->name)) {
+    diags.error(Diag::unknownName, n->range, "unknown name '" + n->name + "'")
+        .note("if it is a module, write import " + n->name + "; at the beginning of the file");
+    return errorValue();
+  }
   Value base = expr(e->base);
   if (base.isError())
     return base;

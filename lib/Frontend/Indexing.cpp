@@ -90,8 +90,8 @@ Value Elaborator::positional(const Value &base, const ast::IndexExpr *e) {
   }
   if (consuming > rank) {
     diags.error(Diag::badIndex, e->range,
-                "too many indices: " + str(base.type) + " has " + llvm::Twine(rank) + " dimensions, found " +
-                    llvm::Twine(consuming) + " indices");
+                "too many indices: " + str(base.type) + " has " + counted(rank, "dimension") + ", found " +
+                    (consuming == 1 ? llvm::Twine("an index") : llvm::Twine(consuming) + " indices"));
     return errorValue();
   }
 
@@ -279,9 +279,10 @@ std::optional<Value> Elaborator::slice(const Value &value, unsigned dim, const a
 
 std::optional<Value> Elaborator::dropDim(const Value &value, unsigned dim, SizeAttr position, SourceRange at) {
   SizeAttr extent = value.type->dims[dim].extent;
+  std::string written = str(position);
   if (std::optional<int64_t> n = position.getConstant(); n && *n < 0)
     position = extent.add(position);
-  std::string what = "the index " + str(position) + " is out of range: position " + std::to_string(dim) + " of " +
+  std::string what = "the index " + written + " is out of range: position " + std::to_string(dim) + " of " +
                      str(value.type) + " is " + str(extent);
   if (!requireNonNegative(position, at, what) ||
       !requireNonNegative(extent.sub(position).sub(constantSize(1)), at, what))

@@ -99,7 +99,7 @@ std::optional<std::vector<Value>> Elaborator::byIndices(CallArg &a) {
   return indices;
 }
 
-std::optional<unsigned> Elaborator::consumedAt(const Value &x, const Value &by, SourceRange range) {
+std::optional<unsigned> Elaborator::consumedAt(const Value &x, const Value &by, SourceRange range, StringRef what) {
   ArrayRef<Dim> in = x.type->dims, consumed = by.type->dims;
   SmallVector<unsigned> found;
   for (unsigned k = 0; k + consumed.size() <= in.size(); ++k)
@@ -116,7 +116,7 @@ std::optional<unsigned> Elaborator::consumedAt(const Value &x, const Value &by, 
   Dims expected(consumed.begin(), consumed.end());
   if (in.size() > consumed.size())
     expected.append(in.begin() + consumed.size(), in.end());
-  mismatch(range, tensor(x.type->elem, expected), x, "what is reduced by an index of shape " + str(consumed));
+  mismatch(range, tensor(x.type->elem, expected), x, what);
   return std::nullopt;
 }
 

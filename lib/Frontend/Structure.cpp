@@ -39,8 +39,8 @@ Value Elaborator::degreeFunction(Call &call) {
 Value Elaborator::movePayload(const Value &payload, const Value &fill, bool mean, const Value &oldGraph,
                               const Value &newGraph, const Value &old, SourceRange range) {
   Location at = loc(range);
-  std::optional<unsigned> place = consumedAt(
-      payload, old.type->target ? tensorValue({}, Elem::index, Dims{{Dim::size, old.type->target}}) : old, range);
+  Value oldEdges = tensorValue({}, Elem::index, Dims{{Dim::size, oldGraph.type->edges}});
+  std::optional<unsigned> place = consumedAt(payload, oldEdges, range, "what edges carry");
   if (!place)
     return errorValue();
   unsigned dims[] = {*place};

@@ -160,12 +160,13 @@ TypeRef Elaborator::structType(const ast::StructDecl *decl, const ast::Module *m
   if (items.size() != decl->generics.size()) {
     std::string params;
     for (const ast::GenericParam &g : decl->generics)
-      params += (params.empty() ? "" : ", ") + g.name.text.str();
+      params += (params.empty() ? "[" : ", ") + g.name.text.str();
+    params += params.empty() ? "" : "]";
     diags
         .error(Diag::badType, range,
-               "'" + decl->name.text + "' has " + llvm::Twine(decl->generics.size()) + " parameters, found " +
+               "'" + decl->name.text + "' has " + counted(decl->generics.size(), "parameter") + ", found " +
                    llvm::Twine(items.size()))
-        .note(decl->name.range, "it is declared as " + decl->name.text + "[" + params + "]");
+        .note(decl->name.range, "it is declared as " + decl->name.text + params);
     return errorType();
   }
   if (llvm::is_contained(openStructs, decl)) {

@@ -155,6 +155,10 @@ std::string Elaborator::describe(const Value &value) const {
   return str(value.type);
 }
 
+std::string counted(size_t count, StringRef noun) {
+  return std::to_string(count) + " " + noun.str() + (count == 1 ? "" : "s");
+}
+
 //===----------------------------------------------------------------------===//
 // Variables
 //===----------------------------------------------------------------------===//

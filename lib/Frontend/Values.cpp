@@ -176,6 +176,17 @@ Value Elaborator::holdConstant(const Value &value, Location at) {
 // Constants
 //===----------------------------------------------------------------------===//
 
+std::optional<double> Elaborator::constantOf(const Value &v) {
+  if (!v.type->isTensor())
+    return std::nullopt;
+  if (v.type->elem == Elem::number)
+    return v.constant;
+  if (v.type->elem == Elem::integer)
+    if (std::optional<int64_t> n = v.size.getConstant())
+      return static_cast<double>(*n);
+  return std::nullopt;
+}
+
 mlir::Value Elaborator::constantTensor(Location at, Elem elem, double value) {
   return gnn::splat(builder, at, gnn::scalarType(irElem(elem)), value);
 }
