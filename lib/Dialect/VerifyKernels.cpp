@@ -20,7 +20,8 @@ public:
 private:
   KernelOp op;
   SmallVector<IteratorKind> kinds;
-  bool reduces = false;
+  bool reduces = false, innerReduces = false; // by any iterator, by one that is not the segment
+  SmallVector<bool> entryResults;             // whether a result has a value for each entry
 
   LogicalResult iterators();
   LogicalResult operandMaps();
@@ -45,6 +46,7 @@ LogicalResult KernelVerifier::iterators() {
       return op.emitOpError() << "iterators has to hold #gnn<iterator ...>, not " << attr;
     kinds.push_back(kind.getValue());
     reduces |= kind.getValue() != IteratorKind::Parallel;
+    innerReduces |= kind.getValue() == IteratorKind::Reduction;
   }
   ArrayRef<SizeAttr> space = op.getSpace().getSizes();
   if (failed(countIs("space", space.size(), kinds.size(), "iterator")))
@@ -118,15 +120,18 @@ LogicalResult KernelVerifier::results() {
     AffineMap map = cast<AffineMapAttr>(attr).getValue();
     if (failed(accesses(map, symbols, type, "result", i)))
       return failure();
+    bool ofEntries = map.getNumResults() > 0 && kinds.size() > 1 && kinds[1] == IteratorKind::Segment &&
+                     map.getResult(0) == getAffineDimExpr(1, op.getContext()) && isa<GroupOp>(op->getParentOp());
     for (auto [d, kind] : llvm::enumerate(kinds))
-      if (kind != IteratorKind::Parallel && map.isFunctionOfDim(d))
+      if (kind != IteratorKind::Parallel && map.isFunctionOfDim(d) && !(ofEntries && d == 1))
         return op.emitOpError() << "the map of result #" << i << " uses iterator " << d << ", which is reduced";
+    entryResults.push_back(ofEntries);
   }
   for (auto [i, attr] : llvm::enumerate(op.getCombines())) {
     auto combine = dyn_cast<CombineKindAttr>(attr);
     if (!combine)
       return op.emitOpError() << "combines has to hold #gnn<combine ...>, not " << attr;
-    if (reduces == (combine.getValue() == CombineKind::None))
+    if ((entryResults[i] ? innerReduces : reduces) == (combine.getValue() == CombineKind::None))
       return op.emitOpError() << "result #" << i
                               << (reduces ? " has to say how it is combined: an iterator is reduced"
                                           : " has nothing to combine: all iterators are parallel");
@@ -175,6 +180,30 @@ LogicalResult KernelVerifier::body() {
 }
 
 LogicalResult KernelOp::verify() { return KernelVerifier(*this).verify(); }
+
+/// Which of its kernels reads what at which row is for the pass that makes groups; here stands what the lowering would
+/// stumble over.
+LogicalResult GroupOp::verify() {
+  Operation *yield = getBody().front().getTerminator();
+  if (yield->getOperandTypes() != getResultTypes())
+    return emitOpError() << "yields values of other types than its results";
+  for (Value value : yield->getOperands())
+    if (!value.getDefiningOp<KernelOp>() || value.getDefiningOp()->getBlock() != &getBody().front())
+      return emitOpError() << "yields only what its own kernels make";
+  for (Operation &op : getBody().front().without_terminator()) {
+    auto kernel = dyn_cast<KernelOp>(op);
+    if (!kernel)
+      return emitOpError() << "holds kernels only, not " << op.getName();
+    if (kernel.getOrder() ? kernel.getOrder() != getOrder()
+                          : kernel.getSpace().getSizes().empty() ||
+                                kernel.getSpace().getSizes()[0] != cast<OrderType>(getOrder().getType()).getRows())
+      return kernel.emitOpError() << "has to be over the entries or the rows of its group's order";
+    for (auto [i, size] : llvm::enumerate(kernel.getSpace().getSizes()))
+      if (i >= (kernel.getOrder() ? 2u : 1u) && !size.getConstant())
+        return kernel.emitOpError() << "iterator " << i << " of a kernel in a group has to have a constant size";
+  }
+  return success();
+}
 
 LogicalResult RandomBitsOp::verify() {
   Type key = getKey().getType();

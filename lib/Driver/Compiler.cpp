@@ -105,7 +105,7 @@ bool Compilation::differentiate() {
 bool Compilation::formKernels() {
   FaultCollector faults(&context);
   mlir::PassManager pm(&context);
-  addKernels(pm);
+  addKernels(pm, options.fuse);
   return succeeded(pm.run(*module)) || fault("forming kernels", faults);
 }
 

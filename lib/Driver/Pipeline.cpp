@@ -39,10 +39,17 @@ void gnnc::addDerivativeCheck(OpPassManager &pm) {
   pm.addPass(createDifferentiate());
 }
 
-void gnnc::addKernels(OpPassManager &pm) {
+void gnnc::addKernels(OpPassManager &pm, bool fuse) {
   pm.addNestedPass<func::FuncOp>(createChooseSaved());
   pm.addNestedPass<func::FuncOp>(createDecompose());
   simplify(pm);
   pm.addNestedPass<func::FuncOp>(createFormKernels());
+  pm.addPass(createCSEPass());
+  if (fuse) {
+    pm.addNestedPass<func::FuncOp>(createInlineMaps());
+    pm.addPass(createCanonicalizerPass());
+    pm.addPass(createCSEPass());
+  }
+  pm.addNestedPass<func::FuncOp>(createGroupKernels({fuse}));
   pm.addPass(createCSEPass());
 }

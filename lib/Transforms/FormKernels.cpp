@@ -505,15 +505,29 @@ LogicalResult Former::iota(IotaOp iota) {
 }
 
 LogicalResult Former::uniform(UniformOp uniform) {
-  // One flat iterator, so that it is the logical index of the element: the counter of its draw.
-  SizeAttr count = product(b.getContext(), dimsOf(uniform.getResult()));
+  // The counter of a draw is the logical index of its element. Its strides are constants of the body; where they are
+  // not constant, one flat iterator is that index.
+  SmallVector<SizeAttr> sizes(dimsOf(uniform.getResult()));
+  bool isFlat = llvm::any_of(ArrayRef(sizes).drop_front(sizes.empty() ? 0 : 1),
+                             [](SizeAttr size) { return !size.getConstant(); });
+  if (isFlat)
+    sizes = {product(b.getContext(), sizes)};
   KernelBuilder kernel(b, loc, label);
-  AffineExpr element = kernel.iterator(IteratorKind::Parallel, count);
+  SmallVector<AffineExpr> point = parallel(kernel, sizes);
   KernelBuilder::Operand key = kernel.input(uniform.getKey(), {});
   FloatType real = cast<FloatType>(resultType().getElementType());
-  kernel.result(tensorType({count}, real), {element});
+  kernel.result(tensorType(sizes, real), point);
   KernelOp result = kernel.create([&](OpBuilder &body, ValueRange inputs, ValueRange, ValueRange iterators) {
-    Value counter = arith::IndexCastOp::create(body, loc, body.getI64Type(), iterators[0]);
+    Value counter = arith::ConstantOp::create(body, loc, body.getI64IntegerAttr(0));
+    for (auto [size, iterator] : llvm::zip(sizes, iterators)) {
+      Value number = arith::IndexCastOp::create(body, loc, body.getI64Type(), iterator);
+      if (iterator == iterators.front()) {
+        counter = number;
+        continue;
+      }
+      Value stride = arith::ConstantOp::create(body, loc, body.getI64IntegerAttr(*size.getConstant()));
+      counter = arith::AddIOp::create(body, loc, arith::MulIOp::create(body, loc, counter, stride), number);
+    }
     Value keyValue = scalarOf(body, loc, key, inputs);
     auto word = [&](int64_t number, int64_t drop) -> Value {
       Value bits = RandomBitsOp::create(body, loc, body.getI32Type(), keyValue, counter, number);

@@ -76,29 +76,27 @@ static bool followReindexing(KernelBuilder &kernel, Builder &b, Value &value, Sm
     return true;
   }
   if (auto reshape = dyn_cast<ReshapeOp>(def)) {
-    // Only dimensions of size 1 come or go.
+    // A dimension is taken apart, or dimensions of size 1 come or go. Dimensions that are put together would need a
+    // division.
     ArrayRef<SizeAttr> from = dimsOf(reshape.getSource()), to = dimsOf(reshape.getResult());
     auto isOne = [](SizeAttr s) { return s.getConstant() == 1; };
-    SmallVector<AffineExpr> kept;
-    SmallVector<SizeAttr> keptSizes;
-    for (auto [size, expr] : llvm::zip(to, position))
-      if (!isOne(size)) {
-        kept.push_back(expr);
-        keptSizes.push_back(size);
-      }
     SmallVector<AffineExpr> source;
     size_t next = 0;
     for (SizeAttr size : from) {
-      if (isOne(size)) {
-        source.push_back(b.getAffineConstantExpr(0));
-        continue;
+      AffineExpr sum = b.getAffineConstantExpr(0);
+      SizeAttr covered = SizeAttr::constant(b.getContext(), 1);
+      while (covered != size) {
+        if (next == to.size())
+          return false;
+        if (!isOne(to[next]))
+          sum = sum * kernel.size(to[next]) + position[next];
+        covered = covered.mul(to[next++]);
       }
-      if (next == kept.size() || keptSizes[next] != size)
-        return false;
-      source.push_back(kept[next++]);
+      source.push_back(sum);
     }
-    if (next != kept.size())
-      return false;
+    while (next < to.size())
+      if (!isOne(to[next++]))
+        return false;
     value = reshape.getSource();
     position = source;
     return true;
@@ -131,7 +129,7 @@ static bool followReindexing(KernelBuilder &kernel, Builder &b, Value &value, Sm
   return false;
 }
 
-AffineExpr KernelBuilder::index(Value value, ArrayRef<AffineExpr> at) {
+AffineExpr KernelBuilder::index(Value value, ArrayRef<AffineExpr> at, std::optional<bool> none) {
   SmallVector<AffineExpr> position(at);
   while (followReindexing(*this, builder, value, position))
     ;
@@ -147,12 +145,18 @@ AffineExpr KernelBuilder::index(Value value, ArrayRef<AffineExpr> at) {
       return builder.getAffineSymbolExpr(k);
   indices.push_back(value);
   indexPositions.push_back(position);
+  maybeNone.push_back(none ? *none : mayBeNone(value));
   return builder.getAffineSymbolExpr(indices.size() - 1);
 }
 
 int64_t KernelBuilder::indexNumber(AffineExpr expr) {
   auto symbol = dyn_cast<AffineSymbolExpr>(expr);
   return symbol && symbol.getPosition() < firstOffset ? symbol.getPosition() : -1;
+}
+
+bool KernelBuilder::isSize(AffineExpr expr) {
+  auto symbol = dyn_cast<AffineSymbolExpr>(expr);
+  return symbol && symbol.getPosition() >= firstOffset;
 }
 
 KernelBuilder::Operand KernelBuilder::input(Value value, ArrayRef<AffineExpr> at) {
@@ -196,8 +200,6 @@ KernelOp KernelBuilder::create(Body body) {
   SmallVector<AffineMap> indexMaps = llvm::map_to_vector(indexPositions, [&](auto &p) { return toMap(p); });
   SmallVector<AffineMap> maps = llvm::map_to_vector(positions, [&](auto &p) { return toMap(p); });
   SmallVector<AffineMap> resultMaps = llvm::map_to_vector(resultPositions, [&](auto &p) { return toMap(p); });
-  SmallVector<bool> maybeNone = llvm::map_to_vector(indices, [](Value v) { return mayBeNone(v); });
-
   auto kernel =
       KernelOp::create(builder, loc, resultTypes, order, indices, inputs, inits, builder.getArrayAttr(iterators),
                        DimsAttr::get(ctx, space), DimsAttr::get(ctx, offsets), builder.getAffineMapArrayAttr(indexMaps),

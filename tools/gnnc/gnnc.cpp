@@ -101,6 +101,7 @@ int main(int argc, char **argv) {
   addChoice(build, "--emit", options.emit, emitNames,
             "Stop at a stage and write it: ast, gnn, grad, kernels, llvm, obj, header, manifest, so (default)")
       ->type_name("STAGE");
+  build.add_flag("!--no-fuse", options.fuse, "Make every operation a kernel of its own");
   std::vector<std::string> reports;
   build.add_option("--report", reports, "Explain a decision of the compiler on standard error: memory")
       ->type_name("TOPIC")

@@ -596,7 +596,7 @@ def Gnn_BackOp : Gnn_Op<"back"> {
   let hasVerifier = 1;
 }
 
-def Gnn_YieldOp : Gnn_Op<"yield", [Pure, ReturnLike, Terminator, ParentOneOf<["VjpOp", "KernelOp"]>]> {
+def Gnn_YieldOp : Gnn_Op<"yield", [Pure, ReturnLike, Terminator, ParentOneOf<["VjpOp", "KernelOp", "GroupOp"]>]> {
   let summary = "Ends a region with its values";
   let description = [{
     ```mlir
@@ -656,7 +656,9 @@ def Gnn_KernelOp : Gnn_PureOp<"kernel", [SingleBlockImplicitTerminator<"YieldOp"
     The body has one scalar argument for each input, then one i32 for each index operand, then one index for each
     iterator; it yields one scalar for each result. It uses nothing from outside.
 
-    `resultMaps` say where each result is written, from iterators to positions, over parallel iterators only; every
+    `resultMaps` say where each result is written, from iterators to positions, over parallel iterators only; in a
+    `gnn.group` a result may instead have the segment iterator for its first position, and then it has a value for each
+    entry, and only reduction iterators are reduced. Every
     element of a result is written exactly once, or, where `inits` are given, the result is the init with those elements
     replaced that the map names (done in place: an init has no other use).
 
@@ -687,6 +689,34 @@ def Gnn_KernelOp : Gnn_PureOp<"kernel", [SingleBlockImplicitTerminator<"YieldOp"
                        StrAttr:$label);
   let results = (outs Variadic<Gnn_Tensor>:$results);
   let regions = (region SizedRegion<1>:$body);
+  let hasVerifier = 1;
+}
+
+def Gnn_GroupOp : Gnn_PureOp<"group", [SingleBlockImplicitTerminator<"YieldOp">]> {
+  let summary = "Row kernels that are run together, row by row";
+  let description = [{
+    Kernels of three kinds, in the order in which a row runs them:
+    - *of entries*: a segment iterator over `order`, results at the entry. Nothing outside reads them, and they never
+      become memory: the kernels that read them do so at the same entry.
+    - *reductions*: a segment iterator over `order` that is reduced; results at the row.
+    - *of rows*: no segment iterator; the first iterator counts the rows of `order`.
+
+    A kernel reads what another one of the group makes for a row at that row only. What is yielded is in memory
+    afterwards. All iterators but rows and entries have constant sizes.
+
+    ```mlir
+    %z, %y = gnn.group %in_edges : !gnn.order<s0, s1> -> tensor<?x4xf32, #gnn.dims<s0, 4>>, tensor<?x4x16xf32, ...> {
+      %w = "gnn.kernel"(%in_edges, %src, %score) ...   // of entries: exp(score)
+      %z = "gnn.kernel"(%in_edges, %w) ...             // its sum
+      %y = "gnn.kernel"(%in_edges, %src, %w, %h) ...   // the sum of w h[src]
+      gnn.yield %z, %y : ...
+    }
+    ```
+  }];
+  let arguments = (ins Gnn_OrderType:$order);
+  let results = (outs Variadic<Gnn_Tensor>:$results);
+  let regions = (region SizedRegion<1>:$body);
+  let assemblyFormat = "$order `:` type($order) `->` type($results) $body attr-dict";
   let hasVerifier = 1;
 }
 

@@ -42,6 +42,8 @@ struct CompileOptions {
   std::vector<std::string> importPaths;
   /// The folder of the standard library; empty where none was found.
   std::string stdlibPath;
+  /// Whether kernels are fused with each other.
+  bool fuse = true;
   /// Say on the diagnostics stream how memory is used.
   bool reportMemory = false;
   /// How many errors are shown; 0 for all.

@@ -16,7 +16,8 @@ void addDifferentiation(mlir::OpPassManager &pm);
 void addDerivativeCheck(mlir::OpPassManager &pm);
 
 /// From plain tensor ops to row kernels: to the stage `kernels`.
-void addKernels(mlir::OpPassManager &pm);
+/// `fuse`: kernels are also fused with each other; without, every op is a kernel of its own.
+void addKernels(mlir::OpPassManager &pm, bool fuse);
 
 } // namespace gnnc
 

@@ -36,10 +36,13 @@ public:
   };
   Operand input(mlir::Value value, llvm::ArrayRef<mlir::AffineExpr> position);
   /// Appends an index operand read at `position`; returns the expression that stands for its value.
-  mlir::AffineExpr index(mlir::Value value, llvm::ArrayRef<mlir::AffineExpr> position);
+  /// `none`: whether entries may be -1, where that is known already.
+  mlir::AffineExpr index(mlir::Value value, llvm::ArrayRef<mlir::AffineExpr> position, std::optional<bool> none = {});
   /// The number of an index operand among all (for the body), given the expression that `index` returned; -1 if it
   /// isn't one.
   static int64_t indexNumber(mlir::AffineExpr expr);
+  /// Whether an expression is that of a size.
+  static bool isSize(mlir::AffineExpr expr);
   /// An expression for a size.
   mlir::AffineExpr size(SizeAttr value);
   /// Appends a result, written at `position`.
@@ -56,6 +59,7 @@ private:
   llvm::SmallVector<mlir::Attribute> iterators;
   llvm::SmallVector<SizeAttr> space, offsets;
   llvm::SmallVector<mlir::Value> indices, inputs, inits;
+  llvm::SmallVector<bool> maybeNone;
   llvm::SmallVector<llvm::SmallVector<mlir::AffineExpr>> indexPositions, positions, resultPositions;
   llvm::SmallVector<mlir::Type> resultTypes;
   llvm::SmallVector<mlir::Attribute> combines, empties;

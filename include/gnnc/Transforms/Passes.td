@@ -37,4 +37,22 @@ def FormKernels : Pass<"gnn-form-kernels", "::mlir::func::FuncOp"> {
   let dependentDialects = ["::gnnc::gnn::GnnDialect"];
 }
 
+def InlineMaps : Pass<"gnn-inline-maps", "::mlir::func::FuncOp"> {
+  let summary = "Compute elementwise values where they are read";
+  let description = [{
+    The body of a kernel without reductions moves into the kernels that read its result, where that costs less than storing the result.
+  }];
+  let dependentDialects = ["::gnnc::gnn::GnnDialect"];
+}
+
+def GroupKernels : Pass<"gnn-group-kernels", "::mlir::func::FuncOp"> {
+  let summary = "Run kernels over the rows of one order together";
+  let description = [{
+    Reductions over the same order, the values of entries they read, and what is computed from their results row by row become one `gnn.group`,
+    so that values of edges never become memory.
+  }];
+  let options = [Option<"fuse", "fuse", "bool", /*default=*/"true", "Also group kernels with each other">];
+  let dependentDialects = ["::gnnc::gnn::GnnDialect"];
+}
+
 #endif
