@@ -1,6 +1,5 @@
-// Combination of values over what is reduced. Within a task terms are added in the order of entries, lane by lane;
-// lanes are added in a tree. For max and min a NaN wins over every number, and of equal values the one with the lowest
-// number wins.
+// Accumulators of a kernel. Within a task terms are added in the order of entries, lane by lane; lanes are added in a
+// tree.
 #include "KernelEmitter.h"
 
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
@@ -9,108 +8,9 @@ using namespace mlir;
 using namespace gnnc;
 using namespace gnnc::gnn;
 
-/// What accumulation starts from.
-static TypedAttr neutral(OpBuilder &b, CombineKind kind, Type type) {
-  if (auto floating = dyn_cast<FloatType>(type)) {
-    const llvm::fltSemantics &semantics = floating.getFloatSemantics();
-    switch (kind) {
-    case CombineKind::Max:
-    case CombineKind::Min:
-      return b.getFloatAttr(floating, llvm::APFloat::getInf(semantics, kind == CombineKind::Max));
-    case CombineKind::Prod:
-      return b.getFloatAttr(floating, 1.0);
-    default:
-      return b.getFloatAttr(floating, 0.0);
-    }
-  }
-  unsigned width = type.getIntOrFloatBitWidth();
-  switch (kind) {
-  case CombineKind::Max:
-    return b.getIntegerAttr(type, llvm::APInt::getSignedMinValue(width));
-  case CombineKind::Min:
-    return b.getIntegerAttr(type, llvm::APInt::getSignedMaxValue(width));
-  case CombineKind::Prod:
-    return b.getIntegerAttr(type, 1);
-  default:
-    return b.getIntegerAttr(type, 0);
-  }
-}
-
 static unsigned widthOf(Value value) {
   auto vector = dyn_cast<VectorType>(value.getType());
   return vector ? vector.getDimSize(0) : 0;
-}
-
-/// Whether `value` replaces the extremum `than`: it is beyond it, or a NaN where there was none.
-Value KernelEmitter::better(const Accumulator &acc, Value value, Value than) {
-  bool isMax = acc.kind == CombineKind::Max;
-  if (isa<IntegerType>(acc.type))
-    return arith::CmpIOp::create(b, loc, isMax ? arith::CmpIPredicate::sgt : arith::CmpIPredicate::slt, value, than);
-  Value beyond =
-      arith::CmpFOp::create(b, loc, isMax ? arith::CmpFPredicate::UGT : arith::CmpFPredicate::ULT, value, than);
-  Value number = arith::CmpFOp::create(b, loc, arith::CmpFPredicate::ORD, than, than);
-  return arith::AndIOp::create(b, loc, beyond, number);
-}
-
-Value KernelEmitter::combine(const Accumulator &acc, Value old, Value value) {
-  bool floating = isa<FloatType>(acc.type);
-  switch (acc.kind) {
-  case CombineKind::Sum: {
-    if (!floating)
-      return arith::AddIOp::create(b, loc, old, value);
-    // A product that is only added may be fused with the addition: the result is then closer, and the same everywhere.
-    auto contract = arith::FastMathFlagsAttr::get(b.getContext(), arith::FastMathFlags::contract);
-    auto sum = arith::AddFOp::create(b, loc, old, value);
-    if (auto product = value.getDefiningOp<arith::MulFOp>()) {
-      product.setFastmathAttr(contract);
-      sum.setFastmathAttr(contract);
-    }
-    return sum;
-  }
-  case CombineKind::Prod:
-    return floating ? Value(arith::MulFOp::create(b, loc, old, value))
-                    : Value(arith::MulIOp::create(b, loc, old, value));
-  default:
-    return arith::SelectOp::create(b, loc, better(acc, value, old), value, old);
-  }
-}
-
-/// An accumulator after one more value, whose number is higher than any before; `mask` says where it counts.
-Extremum KernelEmitter::update(const Accumulator &acc, Extremum old, Value value, Value number, Value mask) {
-  Extremum result;
-  if (acc.winner < 0) {
-    result.value = combine(acc, old.value, value);
-    if (mask)
-      result.value = arith::SelectOp::create(b, loc, mask, result.value, old.value);
-    return result;
-  }
-  Value wins = better(acc, value, old.value);
-  if (mask)
-    wins = arith::AndIOp::create(b, loc, wins, mask);
-  result.value = arith::SelectOp::create(b, loc, wins, value, old.value);
-  result.winner = arith::SelectOp::create(b, loc, wins, number, old.winner);
-  return result;
-}
-
-/// Two accumulators joined; ties go to the lower number.
-Extremum KernelEmitter::merge(const Accumulator &acc, Extremum first, Extremum second) {
-  if (acc.winner < 0)
-    return {combine(acc, first.value, second.value), Value()};
-  Value wins = better(acc, second.value, first.value);
-  Value tie;
-  if (isa<IntegerType>(acc.type)) {
-    tie = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq, first.value, second.value);
-  } else {
-    Value equal = arith::CmpFOp::create(b, loc, arith::CmpFPredicate::OEQ, first.value, second.value);
-    Value firstNan = arith::CmpFOp::create(b, loc, arith::CmpFPredicate::UNO, first.value, first.value);
-    Value secondNan = arith::CmpFOp::create(b, loc, arith::CmpFPredicate::UNO, second.value, second.value);
-    tie = arith::OrIOp::create(b, loc, equal, arith::AndIOp::create(b, loc, firstNan, secondNan));
-  }
-  // Unsigned: no winner (-1) is behind all others.
-  Value lower = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ult, second.winner, first.winner);
-  wins = arith::OrIOp::create(b, loc, wins, arith::AndIOp::create(b, loc, tie, lower));
-  return {arith::SelectOp::create(b, loc, wins, second.value, first.value),
-          arith::SelectOp::create(b, loc, wins, second.winner, first.winner)};
 }
 
 /// All lanes of all parts joined into a scalar.
@@ -119,7 +19,7 @@ Extremum KernelEmitter::acrossLanes(const Accumulator &acc, ArrayRef<Extremum> a
   while (joined.size() > 1) {
     SmallVector<Extremum> next;
     for (unsigned i = 0; i + 1 < joined.size(); i += 2)
-      next.push_back(merge(acc, joined[i], joined[i + 1]));
+      next.push_back(Combiner(b, loc).merge(acc, joined[i], joined[i + 1]));
     if (joined.size() % 2 == 1)
       next.push_back(joined.back());
     joined = next;
@@ -136,7 +36,7 @@ Extremum KernelEmitter::acrossLanes(const Accumulator &acc, ArrayRef<Extremum> a
   for (unsigned width = widthOf(result.value); width > 1; width /= 2) {
     Extremum low{half(result.value, 0, width / 2), half(result.winner, 0, width / 2)};
     Extremum high{half(result.value, width / 2, width / 2), half(result.winner, width / 2, width / 2)};
-    result = merge(acc, low, high);
+    result = Combiner(b, loc).merge(acc, low, high);
   }
   auto lane = [&](Value value) -> Value {
     return value ? Value(vector::ExtractOp::create(b, loc, value, ArrayRef<int64_t>{0})) : value;
@@ -156,7 +56,7 @@ void KernelEmitter::startAccumulators() {
   }
   for (const Accumulator &acc : accumulators) {
     for (unsigned width : stateWidths)
-      state.push_back(laneConstant(b, loc, neutral(b, acc.kind, acc.type), width));
+      state.push_back(laneConstant(b, loc, neutralElement(b, acc.kind, acc.type), width));
     for (unsigned width : stateWidths)
       if (acc.winner >= 0)
         state.push_back(laneConstant(b, loc, b.getI32IntegerAttr(-1), width));
@@ -191,7 +91,7 @@ void KernelEmitter::accumulate(ArrayRef<Lanes> values) {
       Extremum old{state[at + i], winners ? state[at + parts() + i] : Value()};
       Value value = partOf(b, loc, values[acc.value >= 0 ? acc.value : acc.winner], i, width);
       Value number = winners ? partOf(b, loc, numbers, i, width) : Value();
-      Extremum now = update(acc, old, value, number, lanesAreReduced() ? pieces[i].mask : Value());
+      Extremum now = Combiner(b, loc).update(acc, old, value, number, lanesAreReduced() ? pieces[i].mask : Value());
       state[at + i] = now.value;
       if (winners)
         state[at + parts() + i] = now.winner;
@@ -256,7 +156,7 @@ void KernelEmitter::finishAccumulators() {
       }
       TypedAttr empty = acc.value >= 0 ? space.results[acc.value].empty : TypedAttr();
       if (!empty && (acc.kind == CombineKind::Max || acc.kind == CombineKind::Min))
-        empty = neutral(b, CombineKind::Sum, acc.type);
+        empty = neutralElement(b, CombineKind::Sum, acc.type);
       values.parts.push_back(orEmpty(any, part.value, empty));
     }
     if (acc.value >= 0)

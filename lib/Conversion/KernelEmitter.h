@@ -6,24 +6,13 @@
 #ifndef GNNC_LIB_CONVERSION_KERNELEMITTER_H
 #define GNNC_LIB_CONVERSION_KERNELEMITTER_H
 
+#include "Combine.h"
 #include "Lanes.h"
 #include "LowerKernel.h"
 
 #include "mlir/Dialect/SCF/IR/SCF.h"
 
 namespace gnnc {
-
-/// A result under reduction: a value, the number of its winner, or both.
-struct Accumulator {
-  gnn::CombineKind kind; // Sum, Prod, Max or Min
-  mlir::Type type;
-  int value = -1, winner = -1; // the results that they are
-};
-
-/// An extremum and its winner; winner is null where none is wanted.
-struct Extremum {
-  mlir::Value value, winner;
-};
 
 class KernelEmitter {
 public:
@@ -110,11 +99,7 @@ private:
   void startAccumulators();
   void accumulate(llvm::ArrayRef<Lanes> values);
   void finishAccumulators();
-  Extremum update(const Accumulator &acc, Extremum old, mlir::Value value, mlir::Value number, mlir::Value mask);
-  Extremum merge(const Accumulator &acc, Extremum first, Extremum second);
   Extremum acrossLanes(const Accumulator &acc, llvm::ArrayRef<Extremum> parts);
-  mlir::Value combine(const Accumulator &acc, mlir::Value old, mlir::Value value);
-  mlir::Value better(const Accumulator &acc, mlir::Value value, mlir::Value than);
   mlir::Value nonEmpty();
   mlir::Value firstNumber();
   mlir::Value orEmpty(mlir::Value any, mlir::Value value, mlir::TypedAttr empty);

@@ -9,17 +9,29 @@ using namespace mlir;
 using namespace gnnc;
 using namespace gnnc::gnn;
 
+/// A name for the next kernel, with what it computes.
+std::string KernelLibrary::next(StringRef label) {
+  std::string name = "kernel" + std::to_string(count++);
+  if (label.empty())
+    return name;
+  name += '.';
+  for (char c : label)
+    name += llvm::isAlnum(c) ? c : '_';
+  return name;
+}
+
 StringRef KernelLibrary::get(const KernelSpace &space, Location loc, StringRef label) {
   std::string &name = names[space.key()];
-  if (!name.empty())
-    return name;
-  name = "kernel" + std::to_string(names.size() - 1);
-  if (!label.empty()) {
-    name += '.';
-    for (char c : label)
-      name += llvm::isAlnum(c) ? c : '_';
+  if (name.empty()) {
+    name = next(label);
+    emitKernel(space, module, loc, name);
   }
-  emitKernel(space, module, loc, name);
+  return name;
+}
+
+std::string KernelLibrary::get(const GroupPlan &group, Location loc, StringRef label) {
+  std::string name = next(label);
+  emitGroup(group, module, loc, name);
   return name;
 }
 
@@ -54,7 +66,7 @@ private:
   OpBuilder &b;
 
   Value frame, buffers, sizes; // the body's arguments
-  Value kernelArgs, combines;  // scratch for launches
+  Value kernelArgs, combines, phases; // scratch for launches
   DenseMap<SizeAttr, Value> sizeValues;
   DenseMap<Value, Value> pointers;   // of roots that are not buffers or outputs; graphs and orders too
   DenseMap<unsigned, Value> outputs; // by argument
@@ -73,6 +85,7 @@ private:
   void emitSize(SizeOp op);
   void emitFoldKey(FoldKeyOp op);
   void emitKernelStep(KernelOp op);
+  void emitGroupStep(GroupOp op);
   void emitGemm(GemmOp op);
   void emitCopy(const OutputCopy &copy);
   void emitSizeChecks();
@@ -91,6 +104,8 @@ private:
   }
   /// The buffer of an op for a purpose.
   Value buffer(Operation *op, PlannedBuffer::Purpose purpose, unsigned result = 0, bool extreme = false);
+  void fillCombine(unsigned number, KernelOp op, unsigned result, bool bare, std::optional<unsigned> winner,
+                   Value rowElements, CombineKind kind);
   unsigned fillCombines(KernelOp op, const KernelSpace &space);
   std::string stepName(Operation *op, StringRef label);
 };
@@ -266,6 +281,7 @@ void BodyEmitter::emitOp(Operation *op) {
       .Case([&](SizeOp o) { emitSize(o); })
       .Case([&](FoldKeyOp o) { emitFoldKey(o); })
       .Case([&](KernelOp o) { emitKernelStep(o); })
+      .Case([&](GroupOp o) { emitGroupStep(o); })
       .Case([&](GemmOp o) { emitGemm(o); });
 }
 
@@ -275,9 +291,10 @@ void BodyEmitter::emitOp(Operation *op) {
 
 /// The number of slots that a kernel's pieces need: 0 if nothing is cut.
 Value BodyEmitter::slotCount(KernelOp op) {
-  const KernelSpace &space = plan.kernels.find(op)->second;
-  if (space.hasOrder())
+  auto known = plan.kernels.find(op);
+  if (known == plan.kernels.end() || known->second.hasOrder()) // kernels of groups have the group's order
     return host.load(pointers[op.getOrder()], host.i64(), 4); // gnnrt_order_view::num_slots
+  const KernelSpace &space = known->second;
   Value slots = host.call("gnnrt_cut_slots", host.i64(), {cutEntries(space), size(entrySize(space, space.rowWork()))});
   Value one = LLVM::ICmpOp::create(b, host.loc, LLVM::ICmpPredicate::eq, slots, host.integer(1));
   return LLVM::SelectOp::create(b, host.loc, one, host.integer(0), slots);
@@ -339,6 +356,20 @@ void BodyEmitter::emitCopy(const OutputCopy &copy) {
 // Kernels and products
 //===----------------------------------------------------------------------===//
 
+/// Describes how the pieces of one result are combined, as description `number`. `bare`: only the winner is wanted.
+void BodyEmitter::fillCombine(unsigned number, KernelOp op, unsigned result, bool bare, std::optional<unsigned> winner,
+                              Value rowElements, CombineKind kind) {
+  int64_t first = int64_t(number) * combineWords;
+  host.store(buffer(op, PlannedBuffer::Slots, result, bare), combines, first);
+  host.store(bare ? host.null() : pointer(op.getResult(result)), combines, first + 1);
+  host.store(winner ? buffer(op, PlannedBuffer::Slots, *winner) : host.null(), combines, first + 2);
+  host.store(winner ? pointer(op.getResult(*winner)) : host.null(), combines, first + 3);
+  host.store(rowElements, combines, first + 4);
+  Type element = op.getBody().front().getTerminator()->getOperand(result).getType();
+  host.store(host.integer32(static_cast<int32_t>(kind)), combines, 2 * (first + 5));
+  host.store(host.integer32(abiDtype(element)), combines, 2 * (first + 5) + 1);
+}
+
 /// Describes how the results of pieces are combined; returns how many descriptions there are.
 unsigned BodyEmitter::fillCombines(KernelOp op, const KernelSpace &space) {
   unsigned count = 0;
@@ -349,15 +380,8 @@ unsigned BodyEmitter::fillCombines(KernelOp op, const KernelSpace &space) {
     bool bare = result.combine == CombineKind::ArgMax || result.combine == CombineKind::ArgMin;
     unsigned winner = bare ? i : i + 1;
     bool paired = !bare && winner < space.results.size() && space.results[winner].pairedWith;
-    int64_t first = int64_t(count) * combineWords;
-    host.store(buffer(op, PlannedBuffer::Slots, i, bare), combines, first);
-    host.store(bare ? host.null() : pointer(op.getResult(i)), combines, first + 1);
-    host.store(bare || paired ? buffer(op, PlannedBuffer::Slots, winner) : host.null(), combines, first + 2);
-    host.store(bare || paired ? pointer(op.getResult(winner)) : host.null(), combines, first + 3);
-    host.store(rowElements, combines, first + 4);
-    Type element = space.body->getTerminator()->getOperand(i).getType();
-    host.store(host.integer32(static_cast<int32_t>(result.combine)), combines, 2 * (first + 5));
-    host.store(host.integer32(abiDtype(element)), combines, 2 * (first + 5) + 1);
+    fillCombine(count, op, i, bare, bare || paired ? std::optional<unsigned>(winner) : std::nullopt, rowElements,
+                result.combine);
     ++count;
   }
   return count;
@@ -418,6 +442,60 @@ void BodyEmitter::emitKernelStep(KernelOp op) {
   }
   }
   host.returnIfFailed(host.call(launch, host.i32(), args));
+}
+
+void BodyEmitter::emitGroupStep(GroupOp op) {
+  const GroupPlan &group = plan.groups.find(op)->second;
+  // It is called what its last kernel is: what the others lead to.
+  StringRef label = group.members.back().op.getLabel();
+  std::string symbol = kernels.get(group, op.getLoc(), label);
+  for (auto [i, argument] : llvm::enumerate(group.pointers)) {
+    KernelOp member = argument.kind == GroupPointer::Value ? KernelOp() : group.members[argument.member].op;
+    Value value;
+    switch (argument.kind) {
+    case GroupPointer::Order:
+      value = pointers[op.getOrder()];
+      break;
+    case GroupPointer::Value:
+      value = pointer(argument.value);
+      break;
+    case GroupPointer::Result:
+      value = pointer(member.getResult(argument.result));
+      break;
+    case GroupPointer::Partial:
+      value = buffer(member, PlannedBuffer::Slots, argument.result);
+      break;
+    case GroupPointer::Extreme:
+      value = buffer(member, PlannedBuffer::Slots, argument.result, /*extreme=*/true);
+      break;
+    }
+    host.store(value, kernelArgs, i);
+  }
+  unsigned count = 0;
+  for (auto [number, stage] : llvm::enumerate(group.stages)) {
+    unsigned before = count;
+    for (unsigned m : stage.members) {
+      const GroupMember &member = group.members[m];
+      if (!stage.sweeps || member.kind != GroupMember::Reduction)
+        continue;
+      for (auto [i, result] : llvm::enumerate(member.results)) {
+        if (result.pairedWith)
+          continue;
+        bool paired = i + 1 < member.results.size() && member.results[i + 1].pairedWith == i;
+        std::optional<unsigned> winner;
+        if (result.isBareWinner() || paired)
+          winner = result.isBareWinner() ? i : i + 1;
+        fillCombine(count++, member.op, i, result.isBareWinner(), winner, host.integer(member.outputs),
+                    result.combine);
+      }
+    }
+    host.store(host.at(combines, host.i64(), int64_t(before) * combineWords), phases, 2 * int64_t(number));
+    host.store(host.integer32(count - before), phases, 4 * int64_t(number) + 2);
+    host.store(host.integer32(stage.sweeps), phases, 4 * int64_t(number) + 3);
+  }
+  host.returnIfFailed(host.call("gnnrt_launch_group", host.i32(),
+                                {frame, host.text(stepName(op, label)), host.addressOf(symbol), kernelArgs,
+                                 pointers[op.getOrder()], phases, host.integer32(group.stages.size())}));
 }
 
 void BodyEmitter::emitGemm(GemmOp op) {
@@ -537,7 +615,17 @@ void BodyEmitter::run() {
     mostArgs = std::max(mostArgs, kernelArguments(space).size());
     mostResults = std::max(mostResults, space.results.size());
   }
+  size_t mostPhases = 1;
+  for (auto &[op, group] : plan.groups) {
+    mostArgs = std::max(mostArgs, group.pointers.size());
+    mostPhases = std::max(mostPhases, group.stages.size());
+    size_t results = 0;
+    for (const GroupMember &member : group.members)
+      results += member.results.size();
+    mostResults = std::max(mostResults, results);
+  }
   kernelArgs = host.local(ptr, mostArgs);
+  phases = host.local(host.i64(), 2 * mostPhases);
   combines = host.local(host.i64(), combineWords * mostResults);
   bufferPointers.resize(plan.buffers.size());
 

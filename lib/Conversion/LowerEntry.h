@@ -17,8 +17,14 @@ public:
   /// The name of the function for a kernel.
   llvm::StringRef get(const KernelSpace &space, mlir::Location loc, llvm::StringRef label);
 
+  /// The name of a new function for a group.
+  std::string get(const GroupPlan &group, mlir::Location loc, llvm::StringRef label);
+
 private:
+  std::string next(llvm::StringRef label);
+
   mlir::ModuleOp module;
+  unsigned count = 0;
   llvm::StringMap<std::string> names; // by key
 };
 

@@ -2,6 +2,7 @@
 #ifndef GNNC_LIB_CONVERSION_LOWERKERNEL_H
 #define GNNC_LIB_CONVERSION_LOWERKERNEL_H
 
+#include "GroupPlan.h"
 #include "KernelSpace.h"
 
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
@@ -29,6 +30,10 @@ llvm::SmallVector<KernelArg> kernelArguments(const KernelSpace &space);
 /// Adds the function of a kernel to the module.
 mlir::LLVM::LLVMFuncOp emitKernel(const KernelSpace &space, mlir::ModuleOp module, mlir::Location loc,
                                   llvm::StringRef name);
+
+/// Adds the function of a group to the module; its arguments are the plan's pointers.
+mlir::LLVM::LLVMFuncOp emitGroup(const GroupPlan &plan, mlir::ModuleOp module, mlir::Location loc,
+                                 llvm::StringRef name);
 
 } // namespace gnnc
 

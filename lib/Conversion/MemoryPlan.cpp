@@ -17,6 +17,8 @@ Value gnnc::memoryRoot(Value value) {
       value = check.getPosition();
     } else if (auto kernel = dyn_cast<KernelOp>(op); kernel && !kernel.getInits().empty()) {
       value = kernel.getInits()[cast<OpResult>(value).getResultNumber()];
+    } else if (auto group = dyn_cast<GroupOp>(op)) {
+      value = group.getBody().front().getTerminator()->getOperand(cast<OpResult>(value).getResultNumber());
     } else {
       break;
     }
@@ -61,6 +63,7 @@ private:
   void placeOutputs(func::ReturnOp ret);
   void placeBuffers();
   void addSlots(KernelOp kernel);
+  void addSlots(const GroupPlan &group, int step);
   unsigned phaseOf(int step) const;
 };
 } // namespace
@@ -132,6 +135,12 @@ LogicalResult Planner::order() {
         return failure();
       plan.kernels.try_emplace(&op, std::move(*space));
     }
+    if (auto group = dyn_cast<GroupOp>(op)) {
+      FailureOr<GroupPlan> analysed = analyseGroup(group);
+      if (failed(analysed))
+        return failure();
+      plan.groups.try_emplace(&op, std::move(*analysed));
+    }
   }
   return success();
 }
@@ -161,7 +170,7 @@ void Planner::placeOutputs(func::ReturnOp ret) {
 void Planner::placeBuffers() {
   for (Operation *op : plan.steps) {
     int step = stepOf[op];
-    auto touch = [&](Value value) {
+    auto touch = [&](Value value, Operation *op) {
       if (!isa<RankedTensorType>(value.getType()))
         return;
       Value root = memoryRoot(value);
@@ -177,10 +186,21 @@ void Planner::placeBuffers() {
         plan.buffers[it->second.number].last = step;
       }
     };
+    if (auto it = plan.groups.find(op); it != plan.groups.end()) {
+      for (const GroupPointer &pointer : it->second.pointers) {
+        KernelOp member = pointer.kind == GroupPointer::Value ? KernelOp() : it->second.members[pointer.member].op;
+        if (pointer.kind == GroupPointer::Value)
+          touch(pointer.value, op);
+        else if (pointer.kind == GroupPointer::Result)
+          touch(member.getResult(pointer.result), member);
+      }
+      addSlots(it->second, step);
+      continue;
+    }
     for (Value operand : op->getOperands())
-      touch(operand);
+      touch(operand, op);
     for (Value result : op->getResults())
-      touch(result);
+      touch(result, op);
     if (auto kernel = dyn_cast<KernelOp>(op))
       addSlots(kernel);
     if (isa<GemmOp>(op))
@@ -212,6 +232,19 @@ void Planner::addSlots(KernelOp kernel) {
       plan.buffers.push_back({PlannedBuffer::Slots, kernel, static_cast<unsigned>(i), true,
                               space.body->getTerminator()->getOperand(i).getType(), elements, step, step,
                               phaseOf(step)});
+  }
+}
+
+void Planner::addSlots(const GroupPlan &group, int step) {
+  for (const GroupPointer &pointer : group.pointers) {
+    bool extreme = pointer.kind == GroupPointer::Extreme;
+    if (pointer.kind != GroupPointer::Partial && !extreme)
+      continue;
+    const GroupMember &member = group.members[pointer.member];
+    const GroupResult &result = member.results[pointer.result];
+    plan.buffers.push_back({PlannedBuffer::Slots, member.op, pointer.result, extreme,
+                            extreme ? result.yielded : result.element,
+                            SizeAttr::constant(func.getContext(), member.outputs), step, step, phaseOf(step)});
   }
 }
 

@@ -6,6 +6,7 @@
 #ifndef GNNC_LIB_CONVERSION_MEMORYPLAN_H
 #define GNNC_LIB_CONVERSION_MEMORYPLAN_H
 
+#include "GroupPlan.h"
 #include "KernelSpace.h"
 #include "gnnc/Conversion/EntryInfo.h"
 
@@ -49,6 +50,7 @@ struct MemoryPlan {
   llvm::SmallVector<PlannedBuffer> buffers;
   llvm::SmallVector<OutputCopy> copies; // after the last step
   llvm::DenseMap<mlir::Operation *, KernelSpace> kernels;
+  llvm::DenseMap<mlir::Operation *, GroupPlan> groups;
   bool failsLate = false; // something can fail after a step has written
 
   const Storage &storageOf(mlir::Value value) const;
