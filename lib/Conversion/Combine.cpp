@@ -104,4 +104,3 @@ Extremum Combiner::merge(const Accumulator &acc, Extremum first, Extremum second
   return {arith::SelectOp::create(b, loc, wins, second.value, first.value),
           arith::SelectOp::create(b, loc, wins, second.winner, first.winner)};
 }
-

@@ -107,8 +107,7 @@ SmallVector<Value> GroupEmitter::indicesOf(const GroupMember &member, Entries &e
     Value value = LLVM::LoadOp::create(b, loc, b.getI32Type(), place);
     // An index that is read at none is none itself.
     if (there)
-      value = arith::SelectOp::create(b, loc, there, value,
-                                      arith::ConstantOp::create(b, loc, b.getI32IntegerAttr(-1)));
+      value = arith::SelectOp::create(b, loc, there, value, arith::ConstantOp::create(b, loc, b.getI32IntegerAttr(-1)));
     indices.push_back(value);
   }
   return indices;
@@ -215,8 +214,8 @@ Value GroupEmitter::loadPoints(Value place, Value there, const GroupAccess &acce
                                                access.element);
   } else {
     SmallVector<Value> values = llvm::map_to_vector(distinct, scalar);
-    source = vector::FromElementsOp::create(
-        b, loc, cast<VectorType>(laneType(access.element, distinct.size())), values);
+    source =
+        vector::FromElementsOp::create(b, loc, cast<VectorType>(laneType(access.element, distinct.size())), values);
   }
   SmallVector<int64_t> lanesOfSource = llvm::map_to_vector(
       offsets, [&](int64_t offset) -> int64_t { return llvm::find(distinct, offset) - distinct.begin(); });
@@ -259,9 +258,9 @@ Lanes GroupEmitter::load(const GroupMember &member, const GroupAccess &access, c
     if (identity) {
       Value there, from = place(access, member, entries, 0, there);
       unsigned width = layout.perEntry * layout.entries;
-      return {false,
-              {toRegister(LLVM::LoadOp::create(b, loc, laneType(memory, width), from, bytesOf(memory)),
-                          access.element)}};
+      return {
+          false,
+          {toRegister(LLVM::LoadOp::create(b, loc, laneType(memory, width), from, bytesOf(memory)), access.element)}};
     }
   }
   SmallVector<Value> parts;
@@ -274,8 +273,8 @@ Lanes GroupEmitter::load(const GroupMember &member, const GroupAccess &access, c
     parts.push_back(loadPoints(from, there, access, points));
   }
   if (!isa<VectorType>(parts[0].getType())) {
-    Value all = vector::FromElementsOp::create(
-        b, loc, cast<VectorType>(laneType(access.element, layout.entries)), parts);
+    Value all =
+        vector::FromElementsOp::create(b, loc, cast<VectorType>(laneType(access.element, layout.entries)), parts);
     if (layout.perEntry == 1)
       return {false, {all}};
     SmallVector<int64_t> spread;

@@ -155,8 +155,8 @@ void GroupEmitter::emitRowStep(const GroupStage &stage) {
     else
       values = evaluate(number, layouts[number], none);
     for (auto [result, value] : llvm::zip(member.results, values)) {
-      Value place = at(pointers[result.pointer], result.element,
-                       arith::MulIOp::create(b, loc, row, i64(member.outputs)));
+      Value place =
+          at(pointers[result.pointer], result.element, arith::MulIOp::create(b, loc, row, i64(member.outputs)));
       storeVectors(place, result.element, layouts[number], value);
     }
   }
@@ -186,8 +186,7 @@ void GroupEmitter::emitSweep(const GroupStage &stage, unsigned number) {
   unsigned vectors = 0;
   for (auto [i, running] : llvm::enumerate(reductions)) {
     unsigned own = running.state.size();
-    bool shares = !loops.empty() && vectors + own <= 20 &&
-                  reductions[i - 1].layout.entries == running.layout.entries &&
+    bool shares = !loops.empty() && vectors + own <= 20 && reductions[i - 1].layout.entries == running.layout.entries &&
                   countVectors(reductions[i - 1].layout) == countVectors(running.layout);
     if (!shares) {
       loops.push_back({i, i});
@@ -342,9 +341,9 @@ void GroupEmitter::accumulate(Running &running, const Entries &given, Value left
   if (llvm::any_of(running.accumulators, [](const Accumulator &acc) { return acc.winner >= 0; })) {
     SmallVector<Value> parts;
     for (unsigned entry = 0; entry < layout.entries; ++entry)
-      parts.push_back(vector::BroadcastOp::create(
-          b, loc, laneType(b.getI32Type(), layout.entries == 1 ? width : layout.perEntry),
-          arith::TruncIOp::create(b, loc, b.getI32Type(), number(here, entry))));
+      parts.push_back(
+          vector::BroadcastOp::create(b, loc, laneType(b.getI32Type(), layout.entries == 1 ? width : layout.perEntry),
+                                      arith::TruncIOp::create(b, loc, b.getI32Type(), number(here, entry))));
     winners = joined(parts);
   }
   Combiner combiner(b, loc);
@@ -410,8 +409,7 @@ void GroupEmitter::finishReduction(Running &running) {
     next += vectors * (acc.winner >= 0 ? 2 : 1);
     auto store = [&](const GroupResult &result, const Lanes &lanesOf) {
       Value base = arith::SelectOp::create(b, loc, inSlot, pointers[result.partial], pointers[result.pointer]);
-      Value place =
-          at(base, result.element, arith::MulIOp::create(b, loc, resultRow, i64(member.outputs)));
+      Value place = at(base, result.element, arith::MulIOp::create(b, loc, resultRow, i64(member.outputs)));
       storeVectors(place, result.element, layout, lanesOf);
     };
     if (acc.value >= 0)

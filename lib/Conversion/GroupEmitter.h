@@ -17,8 +17,8 @@
 
 namespace gnnc {
 
-/// How the points of a member's features lie in vectors: for each vector the point in each lane, -1 where there is none.
-/// With several entries at once there is one vector, and an entry has `perEntry` lanes of it.
+/// How the points of a member's features lie in vectors: for each vector the point in each lane, -1 where there is
+/// none. With several entries at once there is one vector, and an entry has `perEntry` lanes of it.
 struct LaneLayout {
   unsigned entries = 1, perEntry = 0;
   llvm::SmallVector<llvm::SmallVector<int64_t, 16>> vectors; // of one entry
@@ -36,7 +36,7 @@ public:
 private:
   /// Some entries at consecutive positions of the order.
   struct Entries {
-    mlir::Value position, inChunk; // of the first one, in the order and in the chunk
+    mlir::Value position, inChunk;                  // of the first one, in the order and in the chunk
     llvm::SmallVector<mlir::Value> numbers, others; // of each: its number (i64), the node at its other end (i32)
   };
   struct Running {
@@ -51,8 +51,8 @@ private:
   mlir::Location loc;
   mlir::OpBuilder b;
 
-  unsigned lanes = 16;   // of a vector
-  int64_t chunk = 64;    // entries
+  unsigned lanes = 16; // of a vector
+  int64_t chunk = 64;  // entries
   llvm::SmallVector<mlir::Value> pointers, scratch;
   llvm::SmallVector<LaneLayout> layouts; // for each member, where its outputs lie
   mlir::Value rowBegin, rowEnd, entryBegin, entryEnd, slot, phase, inSlot, allPhases;

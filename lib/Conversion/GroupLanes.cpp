@@ -34,7 +34,8 @@ LaneLayout GroupEmitter::sumLayout(const GroupMember &member) const {
   LaneLayout layout;
   uint64_t terms = llvm::PowerOf2Ceil(member.terms);
   layout.segment = std::min<uint64_t>(terms, lanes);
-  int64_t perVector = lanes / layout.segment, vectorsPerOutput = llvm::divideCeil(member.terms, int64_t(layout.segment));
+  int64_t perVector = lanes / layout.segment,
+          vectorsPerOutput = llvm::divideCeil(member.terms, int64_t(layout.segment));
   for (int64_t output = 0; output < member.outputs; output += perVector)
     for (int64_t part = 0; part < vectorsPerOutput; ++part) {
       layout.vectors.emplace_back();
@@ -152,8 +153,8 @@ SmallVector<Lanes> GroupEmitter::evaluate(unsigned number, const LaneLayout &lay
       return Lanes::scalar(value(0));
     SmallVector<Value> parts;
     for (unsigned entry = 0; entry < layout.entries; ++entry)
-      parts.push_back(vector::BroadcastOp::create(b, loc, laneType(value(entry).getType(), layout.perEntry),
-                                                  value(entry)));
+      parts.push_back(
+          vector::BroadcastOp::create(b, loc, laneType(value(entry).getType(), layout.perEntry), value(entry)));
     return Lanes{false, {joined(parts)}};
   };
   for (unsigned k = 0; k < member.indices.size(); ++k, ++argument) {
@@ -252,7 +253,8 @@ SmallVector<Value> GroupEmitter::evaluateSums(unsigned number, const Entries &at
   SmallVector<Value> results;
   unsigned perResult = std::max<unsigned>(1, terms.segment * outputs.width() * outputs.entries / lanes);
   for (unsigned first = 0; first < vectors.size(); first += perResult) {
-    SmallVector<Value> part(vectors.begin() + first, vectors.begin() + std::min<size_t>(first + perResult, vectors.size()));
+    SmallVector<Value> part(vectors.begin() + first,
+                            vectors.begin() + std::min<size_t>(first + perResult, vectors.size()));
     Value sum = sumSegments(part, terms.segment);
     int64_t width = outputs.width() * outputs.entries;
     if (cast<VectorType>(sum.getType()).getDimSize(0) != width) {

@@ -137,9 +137,9 @@ LogicalResult GroupAnalysis::addMember(KernelOp kernel) {
   GroupMember member;
   member.op = kernel;
   AffineMap first = cast<AffineMapAttr>(kernel.getResultMaps()[0]).getValue();
-  member.kind = !kernel.getOrder() ? GroupMember::Rows
+  member.kind = !kernel.getOrder()                                              ? GroupMember::Rows
                 : first.getResult(0) == getAffineDimExpr(1, group.getContext()) ? GroupMember::Entries
-                                                                               : GroupMember::Reduction;
+                                                                                : GroupMember::Reduction;
   for (unsigned i = kernel.getOrder() ? 2 : 1; i < kernel.getSpace().getSizes().size(); ++i) {
     int64_t size = *kernel.getSpace().getSizes()[i].getConstant();
     member.featureIterators.push_back(i);

@@ -7,11 +7,11 @@
 
 namespace gnnc {
 
-/// Where a member reads a value: element offset + row * rowStride + entry * entryStride + indices, plus an offset of its
-/// own for each feature.
+/// Where a member reads a value: element offset + row * rowStride + entry * entryStride + indices, plus an offset of
+/// its own for each feature.
 struct GroupAccess {
-  unsigned pointer = 0;  // of the group's pointers, if it is in memory
-  int scratch = -1;      // the member whose values of entries it is, if it is one
+  unsigned pointer = 0; // of the group's pointers, if it is in memory
+  int scratch = -1;     // the member whose values of entries it is, if it is one
   mlir::Type element;
   int64_t row = 0, entry = 0;
   llvm::SmallVector<int64_t> indices;  // one stride for each of the member's indices
@@ -33,7 +33,7 @@ struct GroupIndex {
 struct GroupResult {
   gnn::CombineKind combine = gnn::CombineKind::None;
   mlir::TypedAttr empty;
-  std::optional<unsigned> pairedWith; // for a winner: the extremum it belongs to, if that is a result too
+  std::optional<unsigned> pairedWith;             // for a winner: the extremum it belongs to, if that is a result too
   unsigned pointer = 0, partial = 0, extreme = 0; // of the group's pointers
   mlir::Type element, yielded;
   bool isBareWinner() const {
@@ -43,7 +43,7 @@ struct GroupResult {
 
 struct GroupMember {
   enum Kind { Entries, Reduction, Rows } kind;
-  mutable gnn::KernelOp op; // its accessors are not const
+  mutable gnn::KernelOp op;                     // its accessors are not const
   llvm::SmallVector<int64_t> featureSizes;      // parallel ones, then reduced ones
   llvm::SmallVector<unsigned> featureIterators; // of the op
   int64_t outputs = 1, terms = 1;               // features that are kept, and for each of them those that are summed

@@ -65,7 +65,7 @@ private:
   HostCode &host;
   OpBuilder &b;
 
-  Value frame, buffers, sizes; // the body's arguments
+  Value frame, buffers, sizes;        // the body's arguments
   Value kernelArgs, combines, phases; // scratch for launches
   DenseMap<SizeAttr, Value> sizeValues;
   DenseMap<Value, Value> pointers;   // of roots that are not buffers or outputs; graphs and orders too
@@ -293,7 +293,7 @@ void BodyEmitter::emitOp(Operation *op) {
 Value BodyEmitter::slotCount(KernelOp op) {
   auto known = plan.kernels.find(op);
   if (known == plan.kernels.end() || known->second.hasOrder()) // kernels of groups have the group's order
-    return host.load(pointers[op.getOrder()], host.i64(), 4); // gnnrt_order_view::num_slots
+    return host.load(pointers[op.getOrder()], host.i64(), 4);  // gnnrt_order_view::num_slots
   const KernelSpace &space = known->second;
   Value slots = host.call("gnnrt_cut_slots", host.i64(), {cutEntries(space), size(entrySize(space, space.rowWork()))});
   Value one = LLVM::ICmpOp::create(b, host.loc, LLVM::ICmpPredicate::eq, slots, host.integer(1));
@@ -485,8 +485,7 @@ void BodyEmitter::emitGroupStep(GroupOp op) {
         std::optional<unsigned> winner;
         if (result.isBareWinner() || paired)
           winner = result.isBareWinner() ? i : i + 1;
-        fillCombine(count++, member.op, i, result.isBareWinner(), winner, host.integer(member.outputs),
-                    result.combine);
+        fillCombine(count++, member.op, i, result.isBareWinner(), winner, host.integer(member.outputs), result.combine);
       }
     }
     host.store(host.at(combines, host.i64(), int64_t(before) * combineWords), phases, 2 * int64_t(number));

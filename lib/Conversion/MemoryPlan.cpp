@@ -90,26 +90,26 @@ LogicalResult Planner::order() {
   }
   plan.phases.push_back(0);
   for (Operation &op : func.getBody().front().without_terminator()) {
-    bool known =
-        llvm::TypeSwitch<Operation *, bool>(&op)
-            .Case<EndpointOp, DegreeOp>([&](auto structure) {
-              plan.storage[structure.getResult()] = {Storage::Structure};
-              return true;
-            })
-            .Case([&](AddSelfLoopsOp loops) {
-              plan.storage[loops.getOld()] = {Storage::Structure};
-              return true;
-            })
-            .Case<SizeOp, FoldKeyOp>([&](auto scalar) {
-              plan.storage[scalar.getResult()] = {Storage::Scalar};
-              return true;
-            })
-            .Case([&](arith::ConstantOp constant) {
-              plan.storage[constant.getResult()] = {Storage::Constant};
-              return true;
-            })
-            .Case<OrderOp, OrderByOp, CheckIndexOp, ReshapeOp, EmptyOp, KernelOp, GemmOp>([](auto) { return true; })
-            .Default([](Operation *) { return false; });
+    bool known = llvm::TypeSwitch<Operation *, bool>(&op)
+                     .Case<EndpointOp, DegreeOp>([&](auto structure) {
+                       plan.storage[structure.getResult()] = {Storage::Structure};
+                       return true;
+                     })
+                     .Case([&](AddSelfLoopsOp loops) {
+                       plan.storage[loops.getOld()] = {Storage::Structure};
+                       return true;
+                     })
+                     .Case<SizeOp, FoldKeyOp>([&](auto scalar) {
+                       plan.storage[scalar.getResult()] = {Storage::Scalar};
+                       return true;
+                     })
+                     .Case([&](arith::ConstantOp constant) {
+                       plan.storage[constant.getResult()] = {Storage::Constant};
+                       return true;
+                     })
+                     .Case<OrderOp, OrderByOp, CheckIndexOp, ReshapeOp, EmptyOp, KernelOp, GroupOp, GemmOp>(
+                         [](auto) { return true; })
+                     .Default([](Operation *) { return false; });
     if (!known)
       return op.emitError("this is a fault of gnnc: '") << op.getName() << "' is left after kernels were formed";
     if (auto kernel = dyn_cast<KernelOp>(op))

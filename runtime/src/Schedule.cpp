@@ -2,6 +2,7 @@
 #include "Schedule.h"
 
 #include <algorithm>
+#include <iterator>
 
 using namespace gnnrt;
 
@@ -58,8 +59,13 @@ Schedule gnnrt::scheduleRows(const int64_t *ptr, int64_t rows) {
     begin = row + 1;
   }
   close(rows);
-  std::stable_partition(schedule.tasks.begin(), schedule.tasks.end(),
-                        [](const gnnrt_task &task) { return task.slot >= 0; });
+  // Pieces first, in their order.
+  std::vector<gnnrt_task> ordered;
+  ordered.reserve(schedule.tasks.size());
+  for (bool pieces : {true, false})
+    std::copy_if(schedule.tasks.begin(), schedule.tasks.end(), std::back_inserter(ordered),
+                 [&](const gnnrt_task &task) { return (task.slot >= 0) == pieces; });
+  schedule.tasks = std::move(ordered);
   return schedule;
 }
 
