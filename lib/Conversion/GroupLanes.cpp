@@ -15,7 +15,7 @@ LaneLayout GroupEmitter::plainLayout(int64_t points, bool mayGroup) const {
   if (mayGroup && layout.perEntry * 2 <= lanes) {
     layout.entries = lanes / layout.perEntry;
     layout.vectors.emplace_back();
-    for (unsigned lane = 0; lane < layout.perEntry; ++lane)
+    for (int64_t lane = 0; lane < layout.perEntry; ++lane)
       layout.vectors[0].push_back(lane < points ? lane : -1);
     return layout;
   }
