@@ -209,7 +209,8 @@ class CommandLine(TestCase):
         self.refused(result, "export vjp predict;", "layer and lossy")
 
     def test_unknown_command_and_option(self):
-        for words in (("bake",), ("--epochz", "3"), ("--epochs", "none"), ("--epochs", "0"), ("--mode", "least")):
+        wrong = (("bake",), ("--epochz", "3"), ("--epochs", "none"), ("--epochs", "0"), ("--mode", "least"))
+        for words in (*wrong, ("--threads", "1025")):
             result = self.train(*words, status=2)
             self.refused(result, "--help")
 

@@ -34,7 +34,7 @@ void addCommon(CLI::App &command, CommonOptions &options) {
       ->allow_extra_args(false);
   command.add_option("--threads", options.threads, "Threads (default: as many as the machine offers)")
       ->type_name("N")
-      ->check(CLI::Range(1, 4096).description(""));
+      ->check(CLI::Range(1, 1024).description(""));
   command.add_option("--json", options.json, "Write the result as JSON; - for standard output")->type_name("FILE");
   command.add_flag("--quiet", options.quiet, "Print no progress");
   command.add_flag("--verbose", options.inputs.verbose, "Say what is converted");
