@@ -85,13 +85,13 @@ static std::string describe(const EntryInfo &entry, const ArgInfo &arg) {
   case ArgKind::Tensor:
     break;
   }
-  std::string text;
-  if (arg.dtype == DType::Index)
-    text = "int32 or int64" + (arg.into ? ", from 0 to below " + entry.sizeText(arg.into) : std::string());
-  else
-    text = arg.dtype == DType::Key ? "a random key" : dtypeName(arg.dtype).str();
+  std::string text = arg.dtype == DType::Index ? "int32 or int64"
+                     : arg.dtype == DType::Key ? "a random key"
+                                               : dtypeName(arg.dtype).str();
   if (arg.kind == ArgKind::Tensor)
     text += " " + shape(entry, arg);
+  if (arg.dtype == DType::Index && arg.into)
+    text += ", each in [0, " + entry.sizeText(arg.into) + ")";
   if (arg.mode == ArgMode::InOut)
     text += ", updated in place";
   if (arg.mode == ArgMode::Out)

@@ -11,7 +11,7 @@
 // HEADER-NEXT:  *
 // HEADER-NEXT:  * g    a graph: g.nodes -> g.nodes, edges g.edges
 // HEADER-NEXT:  * p_w  f32 [g.nodes, F], updated in place
-// HEADER-NEXT:  * y    int32 or int64, from 0 to below F [g.nodes]
+// HEADER-NEXT:  * y    int32 or int64 [g.nodes], each in [0, F)
 // HEADER-NEXT:  * m    bool [g.nodes]
 // HEADER-NEXT:  * key  a random key
 // HEADER-NEXT:  * lr   f32, usually 0.5
