@@ -91,6 +91,11 @@ void Elaborator::checkBoundary(const ast::FnDecl *fn, const Frame &f, SourceRang
 }
 
 void Elaborator::checkVjp(const ast::FnDecl *fn, const ast::Module &module, const ast::ExportVjpDecl *e) {
+  unsigned before = diags.numErrors();
+  llvm::scope_exit mark([&] {
+    if (diags.numErrors() != before)
+      faultyPairs.insert(e);
+  });
   Frame &f = openFrame(fn, &module);
   Restore<Frame *> in(frame, &f);
   checkBoundary(fn, f, e->range);
@@ -155,6 +160,12 @@ SmallVector<unsigned> Elaborator::vjpParameters(const ast::FnDecl *fn, const Fra
   return which;
 }
 
+bool Elaborator::holdsError(TypeRef type) {
+  auto holds = [&](TypeRef t) { return holdsError(t); };
+  return type->isError() || (type->kind == Type::structure && llvm::any_of(fieldTypes(type), holds)) ||
+         llvm::any_of(type->elements, holds) || (type->result && holdsError(type->result));
+}
+
 void Elaborator::checkFunction(const ast::FnDecl *fn, const ast::Module *module) {
   if (fn->hasErrors) {
     faulty.insert(fn);
@@ -177,6 +188,10 @@ void Elaborator::checkFunction(const ast::FnDecl *fn, const ast::Module *module)
   callSite.reset();
   Frame &f = openFrame(fn, module);
   Restore<Frame *> in(frame, &f);
+  // The struct that a parameter is of may be what has the error: then there is none to report here, but nothing to
+  // lower either.
+  if (holdsError(f.result) || llvm::any_of(f.params, [&](TypeRef t) { return holdsError(t); }))
+    faulty.insert(fn);
   if (fn->isExport)
     checkBoundary(fn, f, fn->range);
   for (auto [k, p] : llvm::enumerate(fn->params)) {
@@ -200,7 +215,7 @@ void Elaborator::checkFunction(const ast::FnDecl *fn, const ast::Module *module)
       Restore<ScopePtr> scope(f.scope, f.generics);
       Value d = expr(p.defaultValue);
       if (type->kind != Type::function)
-        coerce(d, type, p.defaultValue->range, ("the default of '" + p.name.text + "'").str());
+        d = coerce(d, type, p.defaultValue->range, ("the default of '" + p.name.text + "'").str());
       else if (!d.isError() && d.type->kind != Type::function)
         mismatch(p.defaultValue->range, type, d, ("the default of '" + p.name.text + "'").str());
       if (fn->isExport && type->isTensor() && !d.isError())

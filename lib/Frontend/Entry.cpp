@@ -28,7 +28,7 @@ OwningOpRef<ModuleOp> Elaborator::lower(const ast::Module &main) {
         lowerEntry(fn, main, nullptr, true);
     } else if (const auto *e = dyn_cast<ast::ExportVjpDecl>(d)) {
       const auto *fn = dyn_cast_or_null<ast::FnDecl>(lookupDecl(e->function.text, &main));
-      if (fn && !faulty.contains(fn))
+      if (fn && !faulty.contains(fn) && !faultyPairs.contains(e))
         lowerEntry(fn, main, e, false);
     }
   }
@@ -151,9 +151,15 @@ void Elaborator::lowerEntry(const ast::FnDecl *fn, const ast::Module &module, co
     if (type->kind == Type::tensor && type->elem == Elem::index)
       out.push_back(attr(attrs::into, irSize(type->target)));
   };
+  unsigned errors = diags.numErrors();
   for (auto [k, p] : llvm::enumerate(fn->params)) {
     SmallVector<std::pair<TypeRef, std::string>> leaves;
     leavesOf(f.params[k], p.name.text.str(), leaves);
+    // Those that depend on the call are compared with what it passes; -D may make one negative for every call.
+    for (auto &[type, path] : leaves)
+      for (const Dim &d : type->dims)
+        if (irSize(d.extent).getConstant())
+          (void)requireNonNegative(d, p.type->range);
     SmallVector<DictionaryAttr> inits;
     initialisers(f.params[k], {}, inits);
     for (auto [leaf, init] : llvm::zip(leaves, inits)) {
@@ -183,6 +189,10 @@ void Elaborator::lowerEntry(const ast::FnDecl *fn, const ast::Module &module, co
                                    attr(attrs::set, builder.getI64IntegerAttr(set))}));
   }
   unsigned ownArgs = inputs.size();
+  if (diags.numErrors() != errors) {
+    faulty.insert(fn);
+    return;
+  }
 
   Location at = loc(fn->name.range);
   OpBuilder::InsertionGuard guard(builder);

@@ -279,6 +279,7 @@ void Elaborator::checkStruct(const ast::StructDecl *decl, const ast::Module *mod
     if (!seen.try_emplace(f.name.text, f.name.range).second)
       diags.error(Diag::redefinedName, f.name.range, "the field '" + f.name.text + "' is declared twice")
           .note(seen[f.name.text], "here is the first one");
+    Restore<std::string> naming(graphName, f.name.text.str());
     TypeRef type = typeOf(f.type);
     if (type->kind == Type::graph || type->kind == Type::function || type->kind == Type::tuple ||
         type->kind == Type::unit)
