@@ -1,6 +1,7 @@
 // Checking: every function once, generically, with its parameters distinct; what imported modules declare only where it
 // is used. The IR that the walk builds is thrown away here.
 #include "Elaborator.h"
+#include "gnnc/Frontend/CNames.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/ScopeExit.h"
 
@@ -71,6 +72,11 @@ void Elaborator::check(const ast::Module &main) {
   reportRecursion();
 }
 
+void Elaborator::checkEntryName(StringRef name, SourceRange range) {
+  if (StringRef owner = ownerInC(name); !owner.empty())
+    diags.error(Diag::badExport, range, "an entry point can't be called '" + name + "': the name belongs to " + owner);
+}
+
 /// What can't stand at the boundary of a shared object.
 void Elaborator::checkBoundary(const ast::FnDecl *fn, const Frame &f, SourceRange where) {
   for (const ast::GenericParam &g : fn->generics)
@@ -99,6 +105,7 @@ void Elaborator::checkVjp(const ast::FnDecl *fn, const ast::Module &module, cons
   Frame &f = openFrame(fn, &module);
   Restore<Frame *> in(frame, &f);
   checkBoundary(fn, f, e->range);
+  checkEntryName((fn->name.text + "_fwd").str(), e->function.range);
   for (const ast::Decl *d : module.decls) {
     const auto *other = dyn_cast<ast::ExportVjpDecl>(d);
     if (other && other != e && other->function.text == e->function.text && other->range.begin < e->range.begin)
@@ -154,6 +161,8 @@ SmallVector<unsigned> Elaborator::vjpParameters(const ast::FnDecl *fn, const Fra
       diags.error(Diag::noDerivative, item->range,
                   "there is no derivative with respect to '" + n->name + "', which is " + str(f.params[k]) +
                       ": only real values have one");
+    else if (llvm::is_contained(which, k))
+      diags.error(Diag::badWrt, item->range, "'" + n->name + "' is given twice");
     else
       which.push_back(k);
   }
@@ -192,8 +201,10 @@ void Elaborator::checkFunction(const ast::FnDecl *fn, const ast::Module *module)
   // lower either.
   if (holdsError(f.result) || llvm::any_of(f.params, [&](TypeRef t) { return holdsError(t); }))
     faulty.insert(fn);
-  if (fn->isExport)
+  if (fn->isExport) {
     checkBoundary(fn, f, fn->range);
+    checkEntryName(fn->name.text, fn->name.range);
+  }
   for (auto [k, p] : llvm::enumerate(fn->params)) {
     TypeRef type = f.params[k];
     Location at = loc(p.range);

@@ -421,6 +421,7 @@ private:
   void checkDeclarations(const ast::Module &module);
   void use(const ast::FnDecl *fn, const ast::Module *module, SourceRange range);
   void checkBoundary(const ast::FnDecl *fn, const Frame &f, SourceRange where);
+  void checkEntryName(llvm::StringRef name, SourceRange range);
   void checkVjp(const ast::FnDecl *fn, const ast::Module &module, const ast::ExportVjpDecl *e);
   llvm::SmallVector<unsigned> vjpParameters(const ast::FnDecl *fn, const Frame &f, const ast::ExportVjpDecl *e);
   void reportRecursion();

@@ -139,7 +139,8 @@ void Elaborator::unknownName(StringRef name, SourceRange range, const ast::Modul
   unsigned limit = name.size() / 3, distance = limit + 1;
   auto consider = [&](StringRef candidate) {
     unsigned d = name.edit_distance(candidate, true, limit + 1);
-    if (d < distance && candidate != name) {
+    // Something of the name must be left.
+    if (d < distance && d < name.size() && candidate != name) {
       best = candidate;
       distance = d;
     }

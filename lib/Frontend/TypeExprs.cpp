@@ -72,6 +72,10 @@ TypeRef Elaborator::typeOf(const ast::TypeExpr *t) {
     Type type;
     type.kind = Type::tuple;
     for (const ast::TupleElement &e : tuple->elements) {
+      if (e.name && llvm::is_contained(type.names, e.name.text)) {
+        diags.error(Diag::redefinedName, e.name.range, "'" + e.name.text + "' is declared twice");
+        return &errorTy;
+      }
       Restore<std::string> naming(graphName, e.name ? e.name.text.str() : "?");
       TypeRef element = typeOf(e.type);
       if (element->isError())
