@@ -72,7 +72,7 @@ void Elaborator::check(const ast::Module &main) {
 }
 
 /// What can't stand at the boundary of a shared object.
-void Elaborator::checkBoundary(const ast::FnDecl *fn, const Frame &f, SourceRange where) {
+void Elaborator::checkBoundary(const ast::FnDecl *fn, const Frame &f) {
   for (const ast::GenericParam &g : fn->generics)
     if (g.kind != ast::GenericParam::dimension)
       diags.error(Diag::badExport, g.name.range,
@@ -98,7 +98,7 @@ void Elaborator::checkVjp(const ast::FnDecl *fn, const ast::Module &module, cons
   });
   Frame &f = openFrame(fn, &module);
   Restore<Frame *> in(frame, &f);
-  checkBoundary(fn, f, e->range);
+  checkBoundary(fn, f);
   for (const ast::Decl *d : module.decls) {
     const auto *other = dyn_cast<ast::ExportVjpDecl>(d);
     if (other && other != e && other->function.text == e->function.text && other->range.begin < e->range.begin)
@@ -193,7 +193,7 @@ void Elaborator::checkFunction(const ast::FnDecl *fn, const ast::Module *module)
   if (holdsError(f.result) || llvm::any_of(f.params, [&](TypeRef t) { return holdsError(t); }))
     faulty.insert(fn);
   if (fn->isExport)
-    checkBoundary(fn, f, fn->range);
+    checkBoundary(fn, f);
   for (auto [k, p] : llvm::enumerate(fn->params)) {
     TypeRef type = f.params[k];
     Location at = loc(p.range);
@@ -223,7 +223,7 @@ void Elaborator::checkFunction(const ast::FnDecl *fn, const ast::Module *module)
     }
     f.scope->names[p.name.text].val = v;
   }
-  walkBody(f, fn->range);
+  walkBody(f);
 }
 
 /// Functions that call themselves, directly or through others.
