@@ -5,7 +5,7 @@ namespace gnnc::elab {
 
 using E = Elaborator;
 
-static const Builtin table[] = {
+static constexpr Builtin table[] = {
     // Element by element.
     {"exp", &E::unaryFunction},
     {"expm1", &E::unaryFunction},

@@ -78,7 +78,7 @@ void Elaborator::checkEntryName(StringRef name, SourceRange range) {
 }
 
 /// What can't stand at the boundary of a shared object.
-void Elaborator::checkBoundary(const ast::FnDecl *fn, const Frame &f, SourceRange where) {
+void Elaborator::checkBoundary(const ast::FnDecl *fn, const Frame &f) {
   for (const ast::GenericParam &g : fn->generics)
     if (g.kind != ast::GenericParam::dimension)
       diags.error(Diag::badExport, g.name.range,
@@ -104,7 +104,7 @@ void Elaborator::checkVjp(const ast::FnDecl *fn, const ast::Module &module, cons
   });
   Frame &f = openFrame(fn, &module);
   Restore<Frame *> in(frame, &f);
-  checkBoundary(fn, f, e->range);
+  checkBoundary(fn, f);
   checkEntryName((fn->name.text + "_fwd").str(), e->function.range);
   for (const ast::Decl *d : module.decls) {
     const auto *other = dyn_cast<ast::ExportVjpDecl>(d);
@@ -202,7 +202,7 @@ void Elaborator::checkFunction(const ast::FnDecl *fn, const ast::Module *module)
   if (holdsError(f.result) || llvm::any_of(f.params, [&](TypeRef t) { return holdsError(t); }))
     faulty.insert(fn);
   if (fn->isExport) {
-    checkBoundary(fn, f, fn->range);
+    checkBoundary(fn, f);
     checkEntryName(fn->name.text, fn->name.range);
   }
   for (auto [k, p] : llvm::enumerate(fn->params)) {
@@ -234,7 +234,7 @@ void Elaborator::checkFunction(const ast::FnDecl *fn, const ast::Module *module)
     }
     f.scope->names[p.name.text].val = v;
   }
-  walkBody(f, fn->range);
+  walkBody(f);
 }
 
 /// Functions that call themselves, directly or through others.

@@ -402,7 +402,7 @@ private:
   /// Types and names of the parameters of a function in a fresh frame, in whose scope they stand.
   Frame &openFrame(const ast::FnDecl *fn, const ast::Module *module);
   void declareParameters(Frame &frame);
-  Value walkBody(Frame &frame, SourceRange at);
+  Value walkBody(Frame &frame);
   Value &arg(CallArg &arg);
   /// An optional argument, by name or at a position among the positional ones; null if it is not given.
   CallArg *option(Call &call, llvm::StringRef name, unsigned position = ~0u);
@@ -420,7 +420,7 @@ private:
   bool holdsError(TypeRef type);
   void checkDeclarations(const ast::Module &module);
   void use(const ast::FnDecl *fn, const ast::Module *module, SourceRange range);
-  void checkBoundary(const ast::FnDecl *fn, const Frame &f, SourceRange where);
+  void checkBoundary(const ast::FnDecl *fn, const Frame &f);
   void checkEntryName(llvm::StringRef name, SourceRange range);
   void checkVjp(const ast::FnDecl *fn, const ast::Module &module, const ast::ExportVjpDecl *e);
   llvm::SmallVector<unsigned> vjpParameters(const ast::FnDecl *fn, const Frame &f, const ast::ExportVjpDecl *e);
@@ -432,7 +432,6 @@ private:
                 std::vector<Value> params, llvm::function_ref<Value(llvm::ArrayRef<Value>)> runBody,
                 llvm::function_ref<void(const Value &)> nameResults,
                 llvm::SmallVectorImpl<std::pair<TypeRef, std::string>> &resultLeaves,
-                llvm::SmallVectorImpl<mlir::Value> &results,
                 llvm::function_ref<void(TypeRef, const std::string &, mlir::Value)> addResult);
   bool canStandAlone(const ast::FnDecl *fn) const;
   void bindEntrySets(Frame &frame, llvm::SmallVectorImpl<int64_t> &sizeArguments);

@@ -282,7 +282,7 @@ Value Elaborator::invokeFunction(Frame &callee, ArrayRef<Value> args, SourceRang
     Restore<std::optional<Location>> site(callSite, at);
     {
       Restore<Frame *> in(frame, &callee);
-      result = walkBody(callee, range);
+      result = walkBody(callee);
     }
     --inlineDepth;
     if (result.isError())
@@ -302,7 +302,7 @@ Value Elaborator::invokeFunction(Frame &callee, ArrayRef<Value> args, SourceRang
 }
 
 /// Walks a function's body; its result is in the frame's dimensions.
-Value Elaborator::walkBody(Frame &f, SourceRange at) {
+Value Elaborator::walkBody(Frame &f) {
   ReturnSlot slot;
   slot.expected = f.result;
   Restore<ReturnSlot *> returns(f.returns, &slot);
