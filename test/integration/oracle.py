@@ -287,9 +287,11 @@ def pna(graph, a):
     pooled = pooled_four_ways(graph, width, message)
     out = []
     for i, edges in enumerate(in_edges(graph[0], graph[2])):
-        scale = np.log(len(edges) + 1) / a["delta"]
-        shrunk = pooled[i] / scale if edges else 0 * pooled[i]
-        out.append(np.concatenate([x[i], pooled[i], pooled[i] * scale, shrunk]) @ a["p.update.w"] + a["p.update.b"])
+        rows = [x[i], *3 * [np.zeros(4 * width)]]
+        if edges:
+            scale = np.log(len(edges) + 1) / a["delta"]
+            rows[1:] = [pooled[i], pooled[i] * scale, pooled[i] / scale]
+        out.append(np.concatenate(rows) @ a["p.update.w"] + a["p.update.b"])
     return np.array(out)
 
 
