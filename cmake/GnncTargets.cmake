@@ -18,3 +18,12 @@ function(gnnc_mlir_library name)
     target_precompile_headers(${name} REUSE_FROM gnnc_pch)
   endif()
 endfunction()
+
+# A program of the compiler: gnnc_mlir_executable(name sources...).
+function(gnnc_mlir_executable name)
+  add_executable(${name} ${ARGN})
+  target_include_directories(${name} SYSTEM PRIVATE ${MLIR_INCLUDE_DIRS} ${LLVM_INCLUDE_DIRS})
+  if(GNNC_SANITIZE MATCHES address)
+    target_sources(${name} PRIVATE ${PROJECT_SOURCE_DIR}/cmake/AsanOptions.c)
+  endif()
+endfunction()

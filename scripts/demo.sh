@@ -6,4 +6,4 @@ source "$(dirname "$0")/common.sh"
 scripts/setup.sh
 scripts/build.sh release gnnc gnn-run
 say "Demo: a graph network learns the two factions of a karate club from two labelled members"
-GNNC_BIN="$root/build/release/bin" examples/karate/run.sh "$root/build/demo"
+GNNC_BIN="$root/build/release/bin" examples/karate/run.sh

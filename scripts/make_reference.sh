@@ -12,11 +12,11 @@ mkdir -p "$out"
 generate() { "$llvm/bin/mlir-tblgen" "$1" -I include -I "$llvm/include" "${@:2}"; }
 
 {
-  generate -gen-dialect-doc -dialect=gnn include/gnnc/Dialect/GnnOps.td
+  generate -gen-dialect-doc -dialect=gnn include/gnnc/Dialect/GnnOps.td | sed '/^\[TOC\]$/d; /^<!--/d'
   printf '\n## Interfaces\n\n'
   generate -gen-op-interface-docs include/gnnc/Dialect/DifferentiableOpInterface.td |
     sed '/^<!--/d; /^# /d; s/^#\(##*\) /#\1# /'
-} | cat -s >"$out/dialect.md"
+} | cat -s | sed '1{/^$/d}' >"$out/dialect.md"
 {
   printf '# Passes\n\nThose on the dialect, then those that lower it; their order in a build is in '
   printf '[architecture.md](../architecture.md).\n\n'

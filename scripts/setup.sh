@@ -36,7 +36,7 @@ if [ "$(id -u)" -ne 0 ]; then
   as_root=(sudo)
 fi
 
-say "Set-up: installing ${#missing[@]} of ${#packages[@]} Debian packages: ${missing[*]}"
+say "Set-up: installing ${#missing[@]} of ${#packages[@]} Debian packages (may take minutes): ${missing[*]}"
 log="$(mktemp)"
 trap 'rm -f "$log"' EXIT
 apt() { "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get -o DPkg::Lock::Timeout=300 -y "$@" >"$log" 2>&1 || { tail -n 30 "$log" >&2; fail "setup: apt-get $1 failed, see above"; }; }

@@ -8,15 +8,17 @@ bin="${GNNC_BIN:-$here/../../build/release/bin}"
 command -v gnnc >/dev/null || { echo "run.sh: gnnc is not built: run scripts/build.sh, or say where it is with GNNC_BIN=folder" >&2; exit 1; }
 out="${1:-$here/../../build/karate}"
 mkdir -p "$out"
-out="$(cd "$out" && pwd)"
+# Paths are printed, so they are short where that is possible.
+here="$(realpath --relative-base="$PWD" "$here")"
+out="$(realpath --relative-base="$PWD" "$out")"
 
 set -x
 python3 "$here/make_data.py" "$out/karate.safetensors"
 gnnc build "$here/karate.gnn" -o "$out/libkarate.so" -D Hidden=16 -D Out=2
 gnn-run train "$out/libkarate.so" --data "$out/karate.safetensors" --step train_step --eval evaluate --epochs 200 --seeds 0 \
   --report accuracy --checkpoint "$out/trained.safetensors"
-gnn-run infer "$out/libkarate.so" --data "$out/karate.safetensors" --params "$out/trained.safetensors" --entry predict \
-  --output "$out/factions.safetensors"
+gnn-run infer "$out/libkarate.so" --data "$out/karate.safetensors" --checkpoint "$out/trained.safetensors" --entry predict \
+  -o "$out/factions.safetensors"
 { set +x; } 2>/dev/null
 
 printf '\nFiles in %s:\n' "$out"

@@ -137,9 +137,6 @@ FailureOr<ArgInfo> Reader::read(Type type) const {
   }
   if (arg.kind != ArgKind::Tensor && tensor.getRank() != 0)
     return fault() << "is passed by value but has dimensions", failure();
-  for (SizeAttr dim : arg.dims)
-    if (!dim.getQuotients().empty())
-      return fault() << "has the dimension " << dim.str() << ", which cannot cross the boundary", failure();
   arg.into = get<SizeAttr>(attrs::into);
   arg.defaultValue = get<Attribute>(attrs::defaultValue);
   arg.init = get<DictionaryAttr>(attrs::init);

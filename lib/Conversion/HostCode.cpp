@@ -25,6 +25,14 @@ Value HostCode::local(Type element, int64_t count) {
   return LLVM::AllocaOp::create(b, loc, ptr(), element, size, /*alignment=*/8);
 }
 
+Value HostCode::mulSizes(Value x, Value y) {
+  Type pair = LLVM::LLVMStructType::getLiteral(b.getContext(), {i64(), b.getI1Type()});
+  Value result = LLVM::SMulWithOverflowOp::create(b, loc, pair, x, y);
+  Value product = LLVM::ExtractValueOp::create(b, loc, result, 0);
+  Value overflow = LLVM::ExtractValueOp::create(b, loc, result, 1);
+  return LLVM::SelectOp::create(b, loc, overflow, integer(INT64_MAX), product);
+}
+
 Value HostCode::call(StringRef name, Type result, ValueRange args) {
   auto func = module.lookupSymbol<LLVM::LLVMFuncOp>(name);
   if (!func) {

@@ -33,6 +33,9 @@ public:
 
   mlir::Value add(mlir::Value x, mlir::Value y) { return mlir::LLVM::AddOp::create(b, loc, x, y); }
   mlir::Value mul(mlir::Value x, mlir::Value y) { return mlir::LLVM::MulOp::create(b, loc, x, y); }
+  /// Of sizes: what 64 bits can't hold becomes the largest number, which the runtime refuses to reserve.
+  mlir::Value addSizes(mlir::Value x, mlir::Value y) { return mlir::LLVM::SAddSat::create(b, loc, x, y); }
+  mlir::Value mulSizes(mlir::Value x, mlir::Value y);
 
   /// Calls a function of the runtime (declared on first use); no value for a void one.
   mlir::Value call(llvm::StringRef name, mlir::Type result, mlir::ValueRange args);

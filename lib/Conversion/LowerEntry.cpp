@@ -134,9 +134,9 @@ Value BodyEmitter::size(SizeAttr size) {
         Value numerator = host.add(this->size(quotient.getNumerator()), host.integer(quotient.getDivisor() - 1));
         value = LLVM::SDivOp::create(b, host.loc, numerator, host.integer(quotient.getDivisor()));
       }
-      product = host.mul(product, value);
+      product = host.mulSizes(product, value);
     }
-    sum = sum ? host.add(sum, product) : product;
+    sum = sum ? host.addSizes(sum, product) : product;
   }
   return sizeValues[size] = sum;
 }
@@ -307,8 +307,8 @@ Value BodyEmitter::bufferBytes(const PlannedBuffer &buffer) {
         "gnnrt_gemm_workspace", host.i64(),
         {host.integer32(abiDtype(buffer.element)), size(gemm.getM()), size(gemm.getN()), size(gemm.getK())});
   }
-  Value bytes = host.mul(size(buffer.elements), host.integer(elementBytes(buffer.element)));
-  return buffer.purpose == PlannedBuffer::Slots ? host.mul(bytes, slotCount(cast<KernelOp>(buffer.op))) : bytes;
+  Value bytes = host.mulSizes(size(buffer.elements), host.integer(elementBytes(buffer.element)));
+  return buffer.purpose == PlannedBuffer::Slots ? host.mulSizes(bytes, slotCount(cast<KernelOp>(buffer.op))) : bytes;
 }
 
 /// Reserves the buffers that are first written in a phase.

@@ -55,19 +55,24 @@ static SizeAttr termwiseMax(SizeAttr a, SizeAttr b) {
 
 void gnnc::reportMemory(const MemoryPlan &plan, const EntryInfo &info, llvm::raw_ostream &os) {
   os << "memory of '" << info.name << "': " << plan.steps.size() << " steps\n";
-  os << llvm::formatv("  {0,-34} {1,-36} {2,-18} {3,-9} {4}\n", "size in bytes", "value", "source", "steps", "kept");
+  auto row = [&](StringRef size, StringRef value, StringRef source, StringRef steps, StringRef kept) {
+    std::string text = llvm::formatv("  {0,-34} {1,-36} {2,-18} {3,-9} {4}", size, value, source, steps, kept).str();
+    os << StringRef(text).rtrim() << "\n";
+  };
+  row("size in bytes", "value", "source", "steps", "kept");
   MLIRContext *ctx = plan.buffers.empty() ? nullptr : plan.buffers[0].op->getContext();
   SizeAttr bound = ctx ? SizeAttr::constant(ctx, 0) : SizeAttr();
   bool parts = false;
   for (const PlannedBuffer &buffer : plan.buffers) {
-    std::string size = "depends on the graph";
+    // Rows of an order are cut by the graph, blocks of a matrix product by the sizes.
+    std::string size = buffer.purpose == PlannedBuffer::Slots ? "depends on the graph" : "depends on the sizes";
     if (buffer.purpose == PlannedBuffer::Values)
       size = info.sizeText(buffer.elements.scale(elementBytes(buffer.element)));
     else
       parts = true;
     auto kept = buffer.op->getAttrOfType<StringAttr>("gnn.kept");
-    os << llvm::formatv("  {0,-34} {1,-36} {2,-18} {3,-9} {4}\n", size, describe(buffer), lineOf(buffer.op),
-                        llvm::formatv("{0}-{1}", buffer.first, buffer.last).str(), kept ? kept.getValue() : "");
+    row(size, describe(buffer), lineOf(buffer.op), llvm::formatv("{0}-{1}", buffer.first, buffer.last).str(),
+        kept ? kept.getValue() : "");
   }
   if (!ctx) {
     os << "  nothing is stored\n";

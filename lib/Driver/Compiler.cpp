@@ -8,6 +8,7 @@
 #include "gnnc/Frontend/Elaborate.h"
 #include "gnnc/Frontend/Parser.h"
 #include "mlir/IR/Verifier.h"
+#include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
 
 using namespace gnnc;
@@ -43,6 +44,7 @@ private:
   bool elaborate();
   bool differentiate();
   bool formKernels();
+  Error checkTarget(StringRef path) const;
   bool write(function_ref<void(raw_ostream &)> writer);
   bool writeModule();
   bool emit();
@@ -114,7 +116,17 @@ bool Compilation::fault(StringRef stage, const FaultCollector &faults) {
   return false;
 }
 
+/// An output must not take the place of what was read.
+Error Compilation::checkTarget(StringRef path) const {
+  for (FileId file = 0; file < sources.size(); ++file)
+    if (path != "-" && sys::fs::equivalent(path, sources.name(file)))
+      return createStringError("can't write '" + path + "': the program was read from it; name another file with -o");
+  return Error::success();
+}
+
 bool Compilation::write(function_ref<void(raw_ostream &)> writer) {
+  if (Error error = checkTarget(outputPath(options)))
+    return fail(std::move(error));
   if (Error error = writeOutput(outputPath(options), writer))
     return fail(std::move(error));
   return true;
@@ -192,6 +204,11 @@ bool Compilation::writeBinary(llvm::Module &code, ArrayRef<EntryInfo> entries, c
   name.consume_front("lib");
   SmallString<128> headerPath(sys::path::parent_path(path));
   sys::path::append(headerPath, (name.empty() ? sys::path::stem(path) : name) + ".h");
+  if (StringRef(path) == headerPath)
+    return fail(createStringError("can't write '" + path + "': the header beside the shared object has this name"));
+  for (StringRef target : {StringRef(path), StringRef(headerPath)})
+    if (Error error = checkTarget(target))
+      return fail(std::move(error));
   Expected<OutputFile> object = OutputFile::create(path);
   if (!object)
     return fail(object.takeError());

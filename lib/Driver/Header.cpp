@@ -1,6 +1,7 @@
 // The C header of a model: a function for each entry, with every argument's shape in the program's own names.
 #include "CodeGen.h"
 
+#include "gnnc/Frontend/CNames.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringSet.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -17,15 +18,7 @@ std::string gnnc::identifier(StringRef path) {
     name += isAlnum(c) ? c : '_';
   if (name.empty() || isDigit(name[0]))
     name = "_" + name;
-  static const StringSet<> keywords{
-      "auto",      "break",     "case",     "char",     "const", "continue", "default",  "do",      "double",
-      "else",      "enum",      "extern",   "float",    "for",   "goto",     "if",       "inline",  "int",
-      "long",      "register",  "restrict", "return",   "short", "signed",   "sizeof",   "static",  "struct",
-      "switch",    "typedef",   "union",    "unsigned", "void",  "volatile", "while",    "bool",    "true",
-      "false",     "class",     "new",      "delete",   "this",  "template", "operator", "private", "public",
-      "protected", "namespace", "using",    "virtual",  "try",   "catch",    "throw",    "friend",  "explicit",
-      "export",    "typename",  "and",      "or",       "not",   "xor",      "ctx"};
-  if (keywords.contains(name))
+  if (isCKeyword(name) || name == "ctx")
     name += '_';
   return name;
 }
@@ -62,10 +55,15 @@ static std::string shape(const EntryInfo &entry, const ArgInfo &arg) {
   return "[" + join(dims, ", ") + "]";
 }
 
+/// A number as a C expression.
 static std::string numberText(mlir::Attribute attr) {
   if (auto real = mlir::dyn_cast<mlir::FloatAttr>(attr)) {
     std::string number = shortestText(real);
-    return number.find_first_of(".eEn") == std::string::npos ? number + ".0" : number;
+    if (real.getValue().isNaN())
+      return "(0.0 / 0.0)";
+    if (real.getValue().isInfinity())
+      return real.getValue().isNegative() ? "(-1.0 / 0.0)" : "(1.0 / 0.0)";
+    return number.find_first_of(".e") == std::string::npos ? number + ".0" : number;
   }
   if (auto integer = mlir::dyn_cast<mlir::IntegerAttr>(attr))
     return integer.getType().isInteger(1) ? (integer.getValue().getBoolValue() ? "1" : "0")
@@ -85,13 +83,13 @@ static std::string describe(const EntryInfo &entry, const ArgInfo &arg) {
   case ArgKind::Tensor:
     break;
   }
-  std::string text;
-  if (arg.dtype == DType::Index)
-    text = "int32 or int64" + (arg.into ? ", from 0 to below " + entry.sizeText(arg.into) : std::string());
-  else
-    text = arg.dtype == DType::Key ? "a random key" : dtypeName(arg.dtype).str();
+  std::string text = arg.dtype == DType::Index ? "int32 or int64"
+                     : arg.dtype == DType::Key ? "a random key"
+                                               : dtypeName(arg.dtype).str();
   if (arg.kind == ArgKind::Tensor)
     text += " " + shape(entry, arg);
+  if (arg.dtype == DType::Index && arg.into)
+    text += ", each in [0, " + entry.sizeText(arg.into) + ")";
   if (arg.mode == ArgMode::InOut)
     text += ", updated in place";
   if (arg.mode == ArgMode::Out)
@@ -124,8 +122,12 @@ static void writeEntry(raw_ostream &os, const EntryInfo &entry) {
     os << ": ";
     SmallVector<StringRef> lines;
     StringRef(entry.doc).split(lines, '\n');
-    for (auto [i, line] : enumerate(lines))
-      os << (i ? "\n * " : "") << line;
+    for (auto [i, line] : enumerate(lines)) {
+      os << (i ? "\n * " : "");
+      // What would end the comment, or begin another in it.
+      for (auto [k, c] : enumerate(line))
+        os << (k && ((c == '/' && line[k - 1] == '*') || (c == '*' && line[k - 1] == '/')) ? " " : "") << c;
+    }
   }
   os << "\n *\n";
   for (auto [name, arg] : zip(names, entry.args))

@@ -61,7 +61,7 @@ Error gnnc::linkSharedObject(StringRef object, StringRef output, StringRef name)
     return runtime.takeError();
   std::string library = *runtime + "/libgnnrt.so";
   std::vector<std::string> args{linker->path, "-shared", "-o", output.str(), object.str(), library};
-  auto option = [&](std::string text) {
+  auto option = [&](const std::string &text) {
     // A compiler hands on what stands behind -Wl.
     args.push_back(linker->isCompiler ? "-Wl," + text : text);
   };

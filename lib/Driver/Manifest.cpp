@@ -8,8 +8,14 @@ using namespace gnnc;
 using Json = nlohmann::ordered_json;
 
 static Json numberOf(mlir::Attribute attr) {
-  if (auto real = mlir::dyn_cast<mlir::FloatAttr>(attr))
+  if (auto real = mlir::dyn_cast<mlir::FloatAttr>(attr)) {
+    // JSON has no such numbers.
+    if (real.getValue().isNaN())
+      return "nan";
+    if (real.getValue().isInfinity())
+      return real.getValue().isNegative() ? "-inf" : "inf";
     return std::strtod(shortestText(real).c_str(), nullptr);
+  }
   if (auto integer = mlir::dyn_cast<mlir::IntegerAttr>(attr))
     return integer.getType().isInteger(1) ? Json(integer.getValue().getBoolValue()) : Json(integer.getInt());
   if (auto text = mlir::dyn_cast<mlir::StringAttr>(attr))

@@ -26,11 +26,23 @@ Expected<OutputFile> OutputFile::create(StringRef path) {
     if (std::error_code denied = sys::fs::access(path, sys::fs::AccessMode::Write))
       return cannotWrite(path, denied);
   }
-  SmallString<128> temporary;
-  if (std::error_code failed = sys::fs::createUniqueFile(path + ".tmp-%%%%%%%%", temporary))
-    return cannotWrite(path, failed);
-  sys::RemoveFileOnSignal(temporary);
-  return OutputFile(path.str(), std::string(temporary));
+  // Not createUniqueFile, which replaces each % of the path too.
+  std::string temporary;
+  std::error_code failed;
+  for (unsigned attempt = 0; attempt < 100; ++attempt) {
+    int descriptor;
+    temporary = (path + ".tmp" + Twine(sys::Process::GetRandomNumber())).str();
+    failed = sys::fs::openFileForWrite(temporary, descriptor, sys::fs::CD_CreateNew, sys::fs::OF_None, 0600);
+    if (!failed) {
+      sys::RemoveFileOnSignal(temporary);
+      sys::fs::file_t file = sys::fs::convertFDToNativeFile(descriptor);
+      (void)sys::fs::closeFile(file);
+      return OutputFile(path.str(), std::move(temporary));
+    }
+    if (failed != std::errc::file_exists)
+      break;
+  }
+  return cannotWrite(path, failed);
 }
 
 OutputFile::OutputFile(OutputFile &&other) noexcept

@@ -93,6 +93,8 @@ Expected<Processor> gnnc::selectProcessor(StringRef name) {
                              "haswell, skylake-avx512 or znver4");
   std::unique_ptr<MCSubtargetInfo> subtarget(
       (*target)->createMCSubtargetInfo(triple, processor.name, processor.features));
+  if (triple.getArch() == Triple::x86_64 && !subtarget->checkFeatures("+64bit"))
+    return createStringError("the processor '" + name + "' can't run 64-bit programs: give x86-64 or a later one");
   std::vector<std::string> required;
   for (const FeatureName &feature : featureNames) {
     if (!subtarget->checkFeatures(std::string("+") + feature.llvm))

@@ -155,7 +155,7 @@ bool Elaborator::unifyElems(MutableArrayRef<Value> values, ArrayRef<SourceRange>
   Elem elem = typed ? values[*typed].type->elem : Elem::real;
   for (auto [k, v] : llvm::enumerate(values)) {
     Elem own = v.type->elem;
-    if (own == Elem::integer && (isFloat(elem) || isRuntimeInt(elem))) {
+    if (own == Elem::integer && (isFloat(elem) || isRuntimeInt(elem)) && literalFits(v, elem)) {
       v = materialise(v, elem, loc(ranges[k]));
       continue;
     }

@@ -5,7 +5,7 @@ namespace gnnc::elab {
 
 using E = Elaborator;
 
-static const Builtin table[] = {
+static constexpr Builtin table[] = {
     // Element by element.
     {"exp", &E::unaryFunction},
     {"expm1", &E::unaryFunction},
@@ -122,7 +122,7 @@ const Builtin *findBuiltin(llvm::StringRef name) {
 
 llvm::StringRef similarBuiltin(llvm::StringRef name) {
   llvm::StringRef best;
-  unsigned limit = std::max<size_t>(1, name.size() / 3), distance = limit + 1;
+  unsigned limit = name.size() / 3, distance = limit + 1;
   for (const Builtin &b : table) {
     unsigned d = name.edit_distance(b.name, true, limit + 1);
     if (b.handler && !b.name.starts_with("__") && d < distance) {

@@ -1,6 +1,7 @@
 // Checking: every function once, generically, with its parameters distinct; what imported modules declare only where it
 // is used. The IR that the walk builds is thrown away here.
 #include "Elaborator.h"
+#include "gnnc/Frontend/CNames.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/ScopeExit.h"
 
@@ -71,8 +72,13 @@ void Elaborator::check(const ast::Module &main) {
   reportRecursion();
 }
 
+void Elaborator::checkEntryName(StringRef name, SourceRange range) {
+  if (StringRef owner = ownerInC(name); !owner.empty())
+    diags.error(Diag::badExport, range, "an entry point can't be called '" + name + "': the name belongs to " + owner);
+}
+
 /// What can't stand at the boundary of a shared object.
-void Elaborator::checkBoundary(const ast::FnDecl *fn, const Frame &f, SourceRange where) {
+void Elaborator::checkBoundary(const ast::FnDecl *fn, const Frame &f) {
   for (const ast::GenericParam &g : fn->generics)
     if (g.kind != ast::GenericParam::dimension)
       diags.error(Diag::badExport, g.name.range,
@@ -91,9 +97,15 @@ void Elaborator::checkBoundary(const ast::FnDecl *fn, const Frame &f, SourceRang
 }
 
 void Elaborator::checkVjp(const ast::FnDecl *fn, const ast::Module &module, const ast::ExportVjpDecl *e) {
+  unsigned before = diags.numErrors();
+  llvm::scope_exit mark([&] {
+    if (diags.numErrors() != before)
+      faultyPairs.insert(e);
+  });
   Frame &f = openFrame(fn, &module);
   Restore<Frame *> in(frame, &f);
-  checkBoundary(fn, f, e->range);
+  checkBoundary(fn, f);
+  checkEntryName((fn->name.text + "_fwd").str(), e->function.range);
   for (const ast::Decl *d : module.decls) {
     const auto *other = dyn_cast<ast::ExportVjpDecl>(d);
     if (other && other != e && other->function.text == e->function.text && other->range.begin < e->range.begin)
@@ -149,10 +161,18 @@ SmallVector<unsigned> Elaborator::vjpParameters(const ast::FnDecl *fn, const Fra
       diags.error(Diag::noDerivative, item->range,
                   "there is no derivative with respect to '" + n->name + "', which is " + str(f.params[k]) +
                       ": only real values have one");
+    else if (llvm::is_contained(which, k))
+      diags.error(Diag::badWrt, item->range, "'" + n->name + "' is given twice");
     else
       which.push_back(k);
   }
   return which;
+}
+
+bool Elaborator::holdsError(TypeRef type) {
+  auto holds = [&](TypeRef t) { return holdsError(t); };
+  return type->isError() || (type->kind == Type::structure && llvm::any_of(fieldTypes(type), holds)) ||
+         llvm::any_of(type->elements, holds) || (type->result && holdsError(type->result));
 }
 
 void Elaborator::checkFunction(const ast::FnDecl *fn, const ast::Module *module) {
@@ -177,8 +197,14 @@ void Elaborator::checkFunction(const ast::FnDecl *fn, const ast::Module *module)
   callSite.reset();
   Frame &f = openFrame(fn, module);
   Restore<Frame *> in(frame, &f);
-  if (fn->isExport)
-    checkBoundary(fn, f, fn->range);
+  // The struct that a parameter is of may be what has the error: then there is none to report here, but nothing to
+  // lower either.
+  if (holdsError(f.result) || llvm::any_of(f.params, [&](TypeRef t) { return holdsError(t); }))
+    faulty.insert(fn);
+  if (fn->isExport) {
+    checkBoundary(fn, f);
+    checkEntryName(fn->name.text, fn->name.range);
+  }
   for (auto [k, p] : llvm::enumerate(fn->params)) {
     TypeRef type = f.params[k];
     Location at = loc(p.range);
@@ -200,7 +226,7 @@ void Elaborator::checkFunction(const ast::FnDecl *fn, const ast::Module *module)
       Restore<ScopePtr> scope(f.scope, f.generics);
       Value d = expr(p.defaultValue);
       if (type->kind != Type::function)
-        coerce(d, type, p.defaultValue->range, ("the default of '" + p.name.text + "'").str());
+        d = coerce(d, type, p.defaultValue->range, ("the default of '" + p.name.text + "'").str());
       else if (!d.isError() && d.type->kind != Type::function)
         mismatch(p.defaultValue->range, type, d, ("the default of '" + p.name.text + "'").str());
       if (fn->isExport && type->isTensor() && !d.isError())
@@ -208,7 +234,7 @@ void Elaborator::checkFunction(const ast::FnDecl *fn, const ast::Module *module)
     }
     f.scope->names[p.name.text].val = v;
   }
-  walkBody(f, fn->range);
+  walkBody(f);
 }
 
 /// Functions that call themselves, directly or through others.

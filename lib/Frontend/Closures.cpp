@@ -117,9 +117,8 @@ std::optional<Prepared> Elaborator::prepareLifted(const Closure &closure, Call &
     prepared.args[k] = v;
   prepared.callee = ("'" + call.callee + "'").str();
   SourceRange range = call.range;
-  Closure target = closure;
   std::string callee = call.callee.str();
-  prepared.invoke = [this, target, shape, range, result, callee](ArrayRef<Value> args) -> Value {
+  prepared.invoke = [this, target = closure, shape, range, result, callee](ArrayRef<Value> args) -> Value {
     Location at = loc(range);
     bool known = target.fn ? !checking : target.base != nullptr;
     if (!known) {
@@ -218,9 +217,8 @@ std::optional<Prepared> Elaborator::prepareLambda(const Closure &closure, Call &
       return std::nullopt;
     prepared.args.push_back(v);
   }
-  Closure target = closure;
   SourceRange range = call.range;
-  prepared.invoke = [this, target, range](ArrayRef<Value> args) -> Value {
+  prepared.invoke = [this, target = closure, range](ArrayRef<Value> args) -> Value {
     if (++inlineDepth > maxInlineDepth) {
       --inlineDepth;
       diags.error(Diag::recursion, range,
@@ -285,10 +283,9 @@ std::optional<Prepared> Elaborator::prepareParameter(const Closure &closure, Cal
       return std::nullopt;
     prepared.args.push_back(v);
   }
-  Closure target = closure;
   SourceRange range = call.range;
   std::string callee = call.callee.str();
-  prepared.invoke = [this, target, range, callee](ArrayRef<Value> args) -> Value {
+  prepared.invoke = [this, target = closure, range, callee](ArrayRef<Value> args) -> Value {
     Location at = loc(range);
     TypeRef signature = target.signature;
     if (!target.base) {

@@ -46,6 +46,26 @@ std::optional<double> Elaborator::constantNumber(const ast::Expr *e) {
   }
 }
 
+/// Integers are exact, unlike those that pass through a double.
+std::optional<int64_t> Elaborator::constantInt(const ast::Expr *e) {
+  if (const auto *i = dyn_cast<ast::IntLit>(e))
+    return i->value;
+  if (const auto *u = dyn_cast<ast::UnaryExpr>(e); u && u->op == ast::UnaryOp::neg) {
+    std::optional<int64_t> v = constantInt(u->operand);
+    return v && *v != INT64_MIN ? std::optional(-*v) : std::nullopt;
+  }
+  const auto *b = dyn_cast<ast::BinaryExpr>(e);
+  std::optional<int64_t> x = b ? constantInt(b->lhs) : std::nullopt, y = b ? constantInt(b->rhs) : std::nullopt;
+  int64_t result = 0;
+  if (!x || !y)
+    return std::nullopt;
+  bool exact = b->op == ast::BinaryOp::add   ? !llvm::AddOverflow(*x, *y, result)
+               : b->op == ast::BinaryOp::sub ? !llvm::SubOverflow(*x, *y, result)
+               : b->op == ast::BinaryOp::mul ? !llvm::MulOverflow(*x, *y, result)
+                                             : false;
+  return exact ? std::optional(result) : std::nullopt;
+}
+
 /// key(3), fold(key(3), 1): computed as gnn.fold_key does.
 std::optional<uint64_t> Elaborator::constantKey(const ast::Expr *e) {
   const auto *c = dyn_cast<ast::CallExpr>(e);
@@ -53,10 +73,10 @@ std::optional<uint64_t> Elaborator::constantKey(const ast::Expr *e) {
   if (!callee || (callee->name != "key" && callee->name != "fold") || c->args.size() != (callee->name == "key" ? 1 : 2))
     return std::nullopt;
   std::optional<uint64_t> key = callee->name == "key" ? std::optional<uint64_t>(0) : constantKey(c->args[0].value);
-  std::optional<double> number = constantNumber(c->args.back().value);
+  std::optional<int64_t> number = constantInt(c->args.back().value);
   if (!key || !number)
     return std::nullopt;
-  uint64_t z = *key + 0x9E3779B97F4A7C15u * (static_cast<uint64_t>(static_cast<int64_t>(*number)) + 1);
+  uint64_t z = *key + 0x9E3779B97F4A7C15u * (static_cast<uint64_t>(*number) + 1);
   z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9u;
   z = (z ^ (z >> 27)) * 0x94D049BB133111EBu;
   return z ^ (z >> 31);
@@ -66,11 +86,14 @@ Attribute Elaborator::constantDefault(const ast::FnParam &param, TypeRef type) {
   if (type->elem == Elem::key) {
     if (std::optional<uint64_t> key = constantKey(param.defaultValue))
       return builder.getI64IntegerAttr(static_cast<int64_t>(*key));
+  } else if (type->isScalar() && isRuntimeInt(type->elem)) {
+    if (std::optional<int64_t> n = constantInt(param.defaultValue))
+      return builder.getIntegerAttr(irElem(type->elem), *n);
   } else if (std::optional<double> v = constantNumber(param.defaultValue); v && type->isScalar()) {
     mlir::Type element = irElem(type->elem);
     if (isa<FloatType>(element))
       return builder.getFloatAttr(element, *v);
-    return builder.getIntegerAttr(element, static_cast<int64_t>(*v));
+    return builder.getIntegerAttr(element, *v != 0);
   }
   diags.error(Diag::badExport, param.defaultValue->range,
               "the default of an entry point's argument is a constant: a number, or a key of one");

@@ -123,10 +123,9 @@ std::optional<Prepared> Elaborator::prepareDerivative(const Closure &closure, Ca
   for (auto &[k, range] : wrt)
     if (isLiteral(result.args[k].type->elem) && result.args[k].type->isTensor())
       result.args[k] = materialise(result.args[k], Elem::real, loc(range));
-  Closure target = closure;
   SourceRange range = call.range;
   Prepared inner = *base;
-  result.invoke = [this, target, range, wrt, tuple, inner](ArrayRef<Value> args) -> Value {
+  result.invoke = [this, target = closure, range, wrt, tuple, inner](ArrayRef<Value> args) -> Value {
     Location at = loc(range);
     auto isActive = [](const Value &leaf) { return isFloat(leaf.type->elem); };
     SmallVector<mlir::Value> operands;

@@ -257,6 +257,8 @@ private:
   mlir::Value constantTensor(mlir::Location at, Elem elem, double value);
   mlir::Value constantInteger(mlir::Location at, Elem elem, int64_t value);
   mlir::Value filled(mlir::Location at, Elem elem, llvm::ArrayRef<Dim> dims, double value);
+  /// Whether a literal is a value of an element type: i32 can't hold every integer.
+  static bool literalFits(const Value &value, Elem elem);
   /// Gives a literal the element type of its place.
   Value materialise(const Value &value, Elem elem, mlir::Location at);
 
@@ -316,6 +318,8 @@ private:
   Value sliceBy(const Value &value, unsigned dim, SizeAttr from, int64_t step, SizeAttr count, mlir::Location at);
   /// Notes that a size must not be negative: proved, an error, or a condition of the entry.
   bool requireNonNegative(SizeAttr size, SourceRange at, const llvm::Twine &what);
+  /// The same of the sizes of a shape that is made here.
+  bool requireNonNegative(llvm::ArrayRef<Dim> dims, SourceRange at);
 
   // ---- Reductions.cpp ----
   enum class Reduce : uint8_t { sum, mean, max, min, prod, logsumexp };
@@ -323,6 +327,7 @@ private:
   bool overItem(const ast::Expr *e, const Value &x, llvm::SmallVectorImpl<unsigned> &out);
   std::optional<std::vector<Value>> byIndices(CallArg &arg);
   Value reduceOver(Reduce kind, const Value &x, llvm::ArrayRef<unsigned> dims, mlir::Location at);
+  Value fillEmpty(const Value &reduced, const Value &fill, const Value &count, unsigned place, mlir::Location at);
   Value reduceBy(Reduce kind, const Value &x, llvm::ArrayRef<Value> by, const Value *empty, SourceRange at,
                  SourceRange xRange, mlir::Value *winner = nullptr);
   /// Where the dimensions of an index array stand in x; nullopt after an error.
@@ -391,12 +396,13 @@ private:
   std::optional<llvm::SmallVector<CallArg *>> matchArguments(Call &call, llvm::ArrayRef<ParamInfo> params,
                                                              llvm::ArrayRef<bool> hasDefault);
   bool bindExplicitDims(const ast::FnDecl *fn, Call &call, Frame &callee);
+  bool allSolved(Frame &callee, const Call &call);
   Value invokeFunction(Frame &callee, llvm::ArrayRef<Value> args, SourceRange range);
   Value callSignature(const Closure &passed, TypeRef signature, Frame &callee, CallArg &arg, bool &ok);
   /// Types and names of the parameters of a function in a fresh frame, in whose scope they stand.
   Frame &openFrame(const ast::FnDecl *fn, const ast::Module *module);
   void declareParameters(Frame &frame);
-  Value walkBody(Frame &frame, SourceRange at);
+  Value walkBody(Frame &frame);
   Value &arg(CallArg &arg);
   /// An optional argument, by name or at a position among the positional ones; null if it is not given.
   CallArg *option(Call &call, llvm::StringRef name, unsigned position = ~0u);
@@ -410,9 +416,12 @@ private:
 
   // ---- Checking.cpp ----
   void checkFunction(const ast::FnDecl *fn, const ast::Module *module);
+  /// Whether a type, or a part of it, could not be read; that was reported where it is declared.
+  bool holdsError(TypeRef type);
   void checkDeclarations(const ast::Module &module);
   void use(const ast::FnDecl *fn, const ast::Module *module, SourceRange range);
-  void checkBoundary(const ast::FnDecl *fn, const Frame &f, SourceRange where);
+  void checkBoundary(const ast::FnDecl *fn, const Frame &f);
+  void checkEntryName(llvm::StringRef name, SourceRange range);
   void checkVjp(const ast::FnDecl *fn, const ast::Module &module, const ast::ExportVjpDecl *e);
   llvm::SmallVector<unsigned> vjpParameters(const ast::FnDecl *fn, const Frame &f, const ast::ExportVjpDecl *e);
   void reportRecursion();
@@ -423,7 +432,6 @@ private:
                 std::vector<Value> params, llvm::function_ref<Value(llvm::ArrayRef<Value>)> runBody,
                 llvm::function_ref<void(const Value &)> nameResults,
                 llvm::SmallVectorImpl<std::pair<TypeRef, std::string>> &resultLeaves,
-                llvm::SmallVectorImpl<mlir::Value> &results,
                 llvm::function_ref<void(TypeRef, const std::string &, mlir::Value)> addResult);
   bool canStandAlone(const ast::FnDecl *fn) const;
   void bindEntrySets(Frame &frame, llvm::SmallVectorImpl<int64_t> &sizeArguments);
@@ -433,6 +441,7 @@ private:
   void initialisers(TypeRef type, mlir::DictionaryAttr given, llvm::SmallVectorImpl<mlir::DictionaryAttr> &out);
   mlir::Attribute constantDefault(const ast::FnParam &param, TypeRef type);
   std::optional<double> constantNumber(const ast::Expr *e);
+  std::optional<int64_t> constantInt(const ast::Expr *e);
   std::optional<uint64_t> constantKey(const ast::Expr *e);
 
   // ---- State ----
@@ -473,6 +482,7 @@ private:
   };
   llvm::DenseMap<const ast::FnDecl *, llvm::SmallVector<Use>> uses;
   llvm::DenseSet<const ast::FnDecl *> derivativeTakers, faulty;
+  llvm::DenseSet<const ast::ExportVjpDecl *> faultyPairs;
   llvm::StringMap<bool> definesUsed;
   mlir::ModuleOp target;
 

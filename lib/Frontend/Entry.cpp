@@ -28,7 +28,7 @@ OwningOpRef<ModuleOp> Elaborator::lower(const ast::Module &main) {
         lowerEntry(fn, main, nullptr, true);
     } else if (const auto *e = dyn_cast<ast::ExportVjpDecl>(d)) {
       const auto *fn = dyn_cast_or_null<ast::FnDecl>(lookupDecl(e->function.text, &main));
-      if (fn && !faulty.contains(fn))
+      if (fn && !faulty.contains(fn) && !faultyPairs.contains(e))
         lowerEntry(fn, main, e, false);
     }
   }
@@ -151,9 +151,15 @@ void Elaborator::lowerEntry(const ast::FnDecl *fn, const ast::Module &module, co
     if (type->kind == Type::tensor && type->elem == Elem::index)
       out.push_back(attr(attrs::into, irSize(type->target)));
   };
+  unsigned errors = diags.numErrors();
   for (auto [k, p] : llvm::enumerate(fn->params)) {
     SmallVector<std::pair<TypeRef, std::string>> leaves;
     leavesOf(f.params[k], p.name.text.str(), leaves);
+    // Those that depend on the call are compared with what it passes; -D may make one negative for every call.
+    for (auto &[type, path] : leaves)
+      for (const Dim &d : type->dims)
+        if (irSize(d.extent).getConstant())
+          (void)requireNonNegative(d, p.type->range);
     SmallVector<DictionaryAttr> inits;
     initialisers(f.params[k], {}, inits);
     for (auto [leaf, init] : llvm::zip(leaves, inits)) {
@@ -183,6 +189,10 @@ void Elaborator::lowerEntry(const ast::FnDecl *fn, const ast::Module &module, co
                                    attr(attrs::set, builder.getI64IntegerAttr(set))}));
   }
   unsigned ownArgs = inputs.size();
+  if (diags.numErrors() != errors) {
+    faulty.insert(fn);
+    return;
+  }
 
   Location at = loc(fn->name.range);
   OpBuilder::InsertionGuard guard(builder);
@@ -202,7 +212,7 @@ void Elaborator::lowerEntry(const ast::FnDecl *fn, const ast::Module &module, co
   auto runBody = [&](ArrayRef<Value> values) {
     for (auto [p, v] : llvm::zip(fn->params, values))
       f.scope->names[p.name.text].val = p.nondiff ? holdConstant(v, at) : v;
-    Value r = walkBody(f, fn->range);
+    Value r = walkBody(f);
     return fn->nondiff && !r.isError() ? holdConstant(r, at) : r;
   };
   // Names of results: those the type gives, or out, out.0, ...
@@ -252,15 +262,15 @@ void Elaborator::lowerEntry(const ast::FnDecl *fn, const ast::Module &module, co
         collectIr(f.scope->names[p.name.text].val, updated);
         for (auto [n, value] : llvm::enumerate(updated)) {
           results.push_back(value);
-          resultAttrs.push_back(
-              builder.getDictionaryAttr({attr(attrs::path, text(leaves[n].second)),
-                                         attr(attrs::inout, builder.getI64IntegerAttr(argument + n))}));
+          resultAttrs.push_back(builder.getDictionaryAttr(
+              {attr(attrs::path, text(leaves[n].second)),
+               attr(attrs::inout, builder.getI64IntegerAttr(static_cast<int64_t>(argument + n)))}));
         }
       }
       argument += leaves.size();
     }
   } else {
-    lowerVjp(fn, f, vjp, func, params, runBody, nameResults, resultLeaves, results, addResult);
+    lowerVjp(fn, f, vjp, func, params, runBody, nameResults, resultLeaves, addResult);
     if (diags.numErrors() != before)
       return fail();
   }
@@ -283,10 +293,10 @@ void Elaborator::lowerEntry(const ast::FnDecl *fn, const ast::Module &module, co
       func.setArgAttrs(k, builder.getDictionaryAttr({attr(attrs::path, text(resultLeaves[leaf].second + "_adj")),
                                                      attr(attrs::kind, text("tensor"))}));
     }
-    func->setAttr(
-        attrs::exportVjp,
-        builder.getDictionaryAttr({attr("of", text(fn->name.text)), attr("args", builder.getI64IntegerAttr(ownArgs)),
-                                   attr("results", builder.getI64IntegerAttr(resultLeaves.size()))}));
+    func->setAttr(attrs::exportVjp,
+                  builder.getDictionaryAttr(
+                      {attr("of", text(fn->name.text)), attr("args", builder.getI64IntegerAttr(ownArgs)),
+                       attr("results", builder.getI64IntegerAttr(static_cast<int64_t>(resultLeaves.size())))}));
   }
   if (isPrivate)
     func.setPrivate();
@@ -308,7 +318,6 @@ void Elaborator::lowerVjp(const ast::FnDecl *fn, Frame &f, const ast::ExportVjpD
                           std::vector<Value> params, llvm::function_ref<Value(ArrayRef<Value>)> runBody,
                           llvm::function_ref<void(const Value &)> nameResults,
                           SmallVectorImpl<std::pair<TypeRef, std::string>> &resultLeaves,
-                          SmallVectorImpl<mlir::Value> &results,
                           llvm::function_ref<void(TypeRef, const std::string &, mlir::Value)> addResult) {
   Location at = loc(vjp->range);
   Block *body = &func.getBody().front();

@@ -125,7 +125,7 @@ std::optional<Value> Elaborator::declValue(const ast::Decl *decl, const ast::Mod
   }
   if (const auto *s = dyn_cast<ast::StructDecl>(decl))
     diags.error(Diag::notAValue, range, "'" + s->name.text + "' is a struct, not a value")
-        .note("write " + s->name.text + " { ... } to make one");
+        .note("write " + diags.sourceManager().text(range) + " { ... } to make one");
   else
     diags.error(Diag::notAValue, range, "'" + cast<ast::ImportDecl>(decl)->name.text + "' is a module, not a value");
   return std::nullopt;
@@ -135,10 +135,12 @@ void Elaborator::unknownName(StringRef name, SourceRange range, const ast::Modul
   std::string where = module ? (" in '" + module->name + "'").str() : "";
   Diagnostic &error = diags.error(Diag::unknownName, range, "unknown name '" + name + "'" + where);
   StringRef best;
-  unsigned limit = std::max<size_t>(1, name.size() / 3), distance = limit + 1;
+  // Of two letters or fewer any other name would be similar.
+  unsigned limit = name.size() / 3, distance = limit + 1;
   auto consider = [&](StringRef candidate) {
     unsigned d = name.edit_distance(candidate, true, limit + 1);
-    if (d < distance && candidate != name) {
+    // Something of the name must be left.
+    if (d < distance && d < name.size() && candidate != name) {
       best = candidate;
       distance = d;
     }
@@ -339,7 +341,7 @@ Value Elaborator::construct(const ast::ConstructExpr *e) {
     return errorValue();
   std::vector<SmallVector<Deferred>> deferred(values.size());
   for (auto [k, v] : llvm::enumerate(values))
-    if (!unify(types[k], v.type, of, deferred[k])) {
+    if (!unify(types[k], v.type, of, deferred[k]) || !literalFits(v, types[k]->elem)) {
       mismatch(ranges[k], substitute(types[k], of), v, ("field '" + decl->fields[k].name.text + "'").str());
       ok = false;
     }

@@ -59,6 +59,7 @@ void Elaborator::declareParameters(Frame &f) {
 
 bool Elaborator::bindExplicitDims(const ast::FnDecl *fn, Call &call, Frame &callee) {
   bool ok = true;
+  llvm::SmallPtrSet<const ast::GenericParam *, 4> given;
   for (auto [k, d] : llvm::enumerate(call.dims)) {
     auto *g = d.name
                   ? llvm::find_if(fn->generics, [&](const ast::GenericParam &p) { return p.name.text == d.name.text; })
@@ -68,6 +69,12 @@ bool Elaborator::bindExplicitDims(const ast::FnDecl *fn, Call &call, Frame &call
                   d.name ? "'" + call.callee + "' has no dimension parameter '" + d.name.text + "'"
                          : "'" + call.callee + "' has " + counted(fn->generics.size(), "parameter") +
                                " in brackets, here is one more");
+      ok = false;
+      continue;
+    }
+    if (!given.insert(g).second) {
+      diags.error(Diag::wrongArguments, d.name ? d.name.range : d.value->range,
+                  "'" + g->name.text + "' is given twice");
       ok = false;
       continue;
     }
@@ -81,11 +88,30 @@ bool Elaborator::bindExplicitDims(const ast::FnDecl *fn, Call &call, Frame &call
       diags.error(Diag::wrongArguments, d.value->range,
                   "a pack of dimensions follows from the arguments, it can't be given");
       ok = false;
-    } else if (std::optional<SizeAttr> size = dimension(d.value)) {
+    } else if (std::optional<SizeAttr> size = dimension(d.value);
+               size && requireNonNegative(Dim{Dim::size, *size}, d.value->range)) {
       bindVar(*b.val.size.getSet(), *size);
     } else {
       ok = false;
     }
+  }
+  return ok;
+}
+
+/// Every parameter in brackets follows from the arguments or was given.
+bool Elaborator::allSolved(Frame &callee, const Call &call) {
+  bool ok = true;
+  for (const ast::GenericParam &g : callee.fn->generics) {
+    const Binding &b = callee.generics->names[g.name.text];
+    bool bound = b.type ? structVars[b.type->parameter].bound != nullptr
+                        : bool(vars[*(b.val.size ? b.val.size : b.val.type->dims[0].extent).getSet()].bound);
+    if (bound)
+      continue;
+    diags
+        .error(Diag::unsolvedDimension, call.range,
+               "the arguments of '" + call.callee + "' don't say what '" + g.name.text + "' is")
+        .note("write " + call.callee + "[" + g.name.text + "=...](...)");
+    ok = false;
   }
   return ok;
 }
@@ -113,11 +139,17 @@ std::optional<Prepared> Elaborator::prepareFunction(const ast::FnDecl *fn, const
   if (callee.result->isError() || llvm::any_of(callee.params, [](TypeRef t) { return t->isError(); }))
     return std::nullopt;
 
-  // A function of scalars applies to tensors element by element.
+  if (!bindExplicitDims(fn, call, callee))
+    return std::nullopt;
+
+  // A function of scalars applies to tensors element by element; what it changes would have no single value.
   auto isNumber = [](TypeRef t) { return t->isScalar() && t->elem != Elem::key && t->elem != Elem::index; };
-  if (isNumber(callee.result) && llvm::all_of(callee.params, isNumber) && llvm::any_of(*matched, [&](CallArg *a) {
-        return a && a->value->type->isTensor() && !a->value->type->dims.empty();
-      })) {
+  if (isNumber(callee.result) && llvm::all_of(callee.params, isNumber) &&
+      llvm::none_of(fn->params, [](const ast::FnParam &p) { return p.isInout; }) &&
+      llvm::any_of(*matched,
+                   [&](CallArg *a) { return a && a->value->type->isTensor() && !a->value->type->dims.empty(); })) {
+    if (!allSolved(callee, call))
+      return std::nullopt;
     Closure c;
     c.fn = fn;
     c.module = module;
@@ -125,8 +157,6 @@ std::optional<Prepared> Elaborator::prepareFunction(const ast::FnDecl *fn, const
     return prepareLifted(c, call, callee.params, callee.result);
   }
 
-  if (!bindExplicitDims(fn, call, callee))
-    return std::nullopt;
   prepared.args.resize(callee.params.size());
   std::vector<SmallVector<Deferred>> deferred(callee.params.size());
   auto isFunction = [](TypeRef t) { return t->kind == Type::function; };
@@ -137,7 +167,7 @@ std::optional<Prepared> Elaborator::prepareFunction(const ast::FnDecl *fn, const
       if (!a || isFunction(type) || (type->kind == Type::graph) != graphs)
         continue;
       prepared.args[k] = *a->value;
-      if (unify(type, a->value->type, callee.id, deferred[k]))
+      if (unify(type, a->value->type, callee.id, deferred[k]) && literalFits(*a->value, type->elem))
         continue;
       mismatch(a->range, substitute(type, callee.id), *a->value, what(k));
       ok = false;
@@ -181,19 +211,7 @@ std::optional<Prepared> Elaborator::prepareFunction(const ast::FnDecl *fn, const
   }
   if (!ok)
     return std::nullopt;
-  for (const ast::GenericParam &g : fn->generics) {
-    const Binding &b = callee.generics->names[g.name.text];
-    bool bound = b.type ? structVars[b.type->parameter].bound != nullptr
-                        : bool(vars[*(b.val.size ? b.val.size : b.val.type->dims[0].extent).getSet()].bound);
-    if (bound)
-      continue;
-    diags
-        .error(Diag::unsolvedDimension, call.range,
-               "the arguments of '" + call.callee + "' don't say what '" + g.name.text + "' is")
-        .note("write " + call.callee + "[" + g.name.text + "=...](...)");
-    ok = false;
-  }
-  if (!ok)
+  if (!allSolved(callee, call))
     return std::nullopt;
   for (auto [k, type] : llvm::enumerate(callee.params))
     if (!isFunction(type) && (*matched)[k])
@@ -264,7 +282,7 @@ Value Elaborator::invokeFunction(Frame &callee, ArrayRef<Value> args, SourceRang
     Restore<std::optional<Location>> site(callSite, at);
     {
       Restore<Frame *> in(frame, &callee);
-      result = walkBody(callee, range);
+      result = walkBody(callee);
     }
     --inlineDepth;
     if (result.isError())
@@ -284,7 +302,7 @@ Value Elaborator::invokeFunction(Frame &callee, ArrayRef<Value> args, SourceRang
 }
 
 /// Walks a function's body; its result is in the frame's dimensions.
-Value Elaborator::walkBody(Frame &f, SourceRange at) {
+Value Elaborator::walkBody(Frame &f) {
   ReturnSlot slot;
   slot.expected = f.result;
   Restore<ReturnSlot *> returns(f.returns, &slot);

@@ -205,12 +205,20 @@ bool Elaborator::requireNonNegative(SizeAttr size, SourceRange at, const llvm::T
   if (proved)
     return true;
   if (std::optional<int64_t> value = ir.getConstant()) {
-    diags.error(Diag::indexRange, at, what).note("with the sizes given by -D");
+    if (*value < 0)
+      diags.error(Diag::indexRange, at, what).note("with the sizes given by -D or by the call");
     return *value >= 0;
   }
-  if (!checking)
-    conditions.push_back({ir, what.str()});
+  std::pair condition(ir, what.str());
+  if (!checking && !llvm::is_contained(conditions, condition)) // a call inlined twice asks twice
+    conditions.push_back(condition);
   return true;
+}
+
+bool Elaborator::requireNonNegative(ArrayRef<Dim> dims, SourceRange at) {
+  return llvm::all_of(dims, [&](const Dim &d) {
+    return d.kind == Dim::pack || requireNonNegative(d.extent, at, "the dimension " + str(d.extent) + " is negative");
+  });
 }
 
 Value Elaborator::sliceBy(const Value &value, unsigned dim, SizeAttr from, int64_t step, SizeAttr count, Location at) {

@@ -83,10 +83,20 @@ Value Elaborator::arithmetic(ast::BinaryOp op, Value a, Value b, SourceRange at,
   std::string what = ("'" + ast::spelling(op) + "'").str();
   bool integers =
       a.type->isTensor() && b.type->isTensor() && a.type->elem == Elem::integer && b.type->elem == Elem::integer;
-  if (integers && op != ast::BinaryOp::div)
+  if (integers && op != ast::BinaryOp::div) {
+    std::optional<int64_t> m = a.size.getConstant(), n = b.size.getConstant();
+    int64_t unused;
+    if (m && n &&
+        (op == ast::BinaryOp::add   ? llvm::AddOverflow(*m, *n, unused)
+         : op == ast::BinaryOp::sub ? llvm::SubOverflow(*m, *n, unused)
+                                    : llvm::MulOverflow(*m, *n, unused))) {
+      diags.error(Diag::badOperand, at, "the result is too large for an integer: it has 64 bits");
+      return errorValue();
+    }
     return integerValue(op == ast::BinaryOp::add   ? a.size.add(b.size)
                         : op == ast::BinaryOp::sub ? a.size.sub(b.size)
                                                    : a.size.mul(b.size));
+  }
   std::optional<double> x = constantOf(a), y = constantOf(b);
   if (x && y)
     return numberValue(*foldNumbers(op, *x, *y));
@@ -210,6 +220,8 @@ Value Elaborator::matmul(Value a, Value b, SourceRange at, SourceRange aRange, S
                                         str(a.type->dims) + " and " + str(b.type->dims));
     if (b.type->dims.size() == 2 && b.type->dims[1] == last)
       error.note("write transpose(...) around the right operand");
+    else if (last.kind == Dim::pack || first.kind == Dim::pack)
+      error.note("a pack of dimensions can't be contracted");
     return errorValue();
   }
   Dims dims(a.type->dims.begin(), a.type->dims.end() - 1);
@@ -278,8 +290,17 @@ Value Elaborator::castFunction(Call &call) {
                 "'" + call.callee + "' converts numbers and bools, found " + describe(v));
     return errorValue();
   }
-  if (v.type->elem == Elem::number && isRuntimeInt(to))
-    return integerValue(constantSize(static_cast<int64_t>(std::trunc(v.constant))));
+  bool fits = literalFits(v, to);
+  if (v.type->elem == Elem::number && isRuntimeInt(to)) {
+    double whole = std::trunc(v.constant), limit = std::ldexp(1.0, to == Elem::i32 ? 31 : 63);
+    fits = whole >= -limit && whole < limit; // false for NaN too
+    if (fits)
+      return integerValue(constantSize(static_cast<int64_t>(whole)));
+  }
+  if (!fits) {
+    diags.error(Diag::badOperand, call.args[0].range, "this constant is out of the range of " + str(scalar(to)));
+    return errorValue();
+  }
   return convertElem(v, to, loc(call.range));
 }
 

@@ -252,7 +252,8 @@ Value Elaborator::reduceBy(Reduce kind, const Value &x, ArrayRef<Value> by, cons
     Dims dims = front.type->dims;
     dims[0] = {Dim::size, by[0].type->target};
     mlir::Value r = gnn::SegmentLogSumExpOp::create(builder, l, irTensor(elem, dims), front.ir, indices[0].ir);
-    return moveFromFront(tensorValue(r, elem, dims), *place, 1, l);
+    Value lse = moveFromFront(tensorValue(r, elem, dims), *place, 1, l);
+    return empty ? fillEmpty(lse, *empty, convertElem(countBy(by, l), elem, l), *place, l) : lse;
   }
   SmallVector<mlir::Value> irIndices;
   SmallVector<int64_t> positions;
@@ -261,11 +262,7 @@ Value Elaborator::reduceBy(Reduce kind, const Value &x, ArrayRef<Value> by, cons
     irIndices.push_back(i.ir);
     positions.push_back(first + k);
   }
-  mlir::Value fill;
-  if (empty) {
-    Value e = materialise(*empty, elem, l);
-    fill = e.ir;
-  }
+  mlir::Value fill = empty ? materialise(*empty, elem, l).ir : mlir::Value();
   gnn::ReduceKind op = irKind(kind == Reduce::prod, kind == Reduce::max, kind == Reduce::min);
   RankedTensorType type = irTensor(elem, result);
   mlir::Type winnerType = extremum ? mlir::Type(irTensor(Elem::index, result)) : mlir::Type();
@@ -284,12 +281,20 @@ Value Elaborator::reduceBy(Reduce kind, const Value &x, ArrayRef<Value> by, cons
     where.push_back(*place + k);
   Value wide = broadcastTo(tensorValue(share, elem, n.type->dims), result, where, l);
   Value mean = tensorValue(arith::MulFOp::create(builder, l, r.ir, wide.ir), elem, result);
-  if (!fill)
-    return mean;
-  mlir::Value none = compare(l, true, "==", n.ir, filled(l, elem, n.type->dims, 0));
-  Value noneWide = broadcastTo(tensorValue(none, Elem::boolean, n.type->dims), result, where, l);
-  Value fillWide = broadcastTo(tensorValue(fill, elem), result, {}, l);
-  return tensorValue(arith::SelectOp::create(builder, l, noneWide.ir, fillWide.ir, mean.ir), elem, result);
+  return empty ? fillEmpty(mean, *empty, n, *place, l) : mean;
+}
+
+/// `fill` where a segment has no entries; `count` says how many it has, and its dimensions stand at `place`.
+Value Elaborator::fillEmpty(const Value &reduced, const Value &fill, const Value &count, unsigned place, Location at) {
+  Elem elem = reduced.type->elem;
+  ArrayRef<Dim> dims = reduced.type->dims;
+  SmallVector<unsigned> where;
+  for (unsigned k = 0; k < count.type->dims.size(); ++k)
+    where.push_back(place + k);
+  mlir::Value none = compare(at, true, "==", count.ir, filled(at, elem, count.type->dims, 0));
+  Value noneWide = broadcastTo(tensorValue(none, Elem::boolean, count.type->dims), dims, where, at);
+  Value fillWide = broadcastTo(materialise(fill, elem, at), dims, {}, at);
+  return tensorValue(arith::SelectOp::create(builder, at, noneWide.ir, fillWide.ir, reduced.ir), elem, dims);
 }
 
 //===----------------------------------------------------------------------===//
@@ -316,6 +321,12 @@ Value Elaborator::reduction(Call &call) {
   if (kind == Reduce::sum && x.type->kind == Type::tuple && llvm::all_of(x.parts, isReal) && !over && !by &&
       !emptyArg) {
     Value total = x.parts.front();
+    for (const Value &part : x.parts)
+      if (part.type->elem != total.type->elem) {
+        diags.error(Diag::typeMismatch, call.args[0].range,
+                    "'sum' adds values of one element type, found " + describe(total) + " and " + describe(part));
+        return errorValue();
+      }
     for (const Value &part : ArrayRef(x.parts).drop_front())
       total.ir = arith::AddFOp::create(builder, loc(call.range), total.ir, part.ir);
     return total;

@@ -13,7 +13,8 @@ std::optional<Dims> Elaborator::shapeArg(CallArg &a) {
     diags.error(Diag::badOperand, a.range, "expected a list of dimensions, such as [n, 3]");
     return std::nullopt;
   }
-  return dimensions(list->items);
+  std::optional<Dims> dims = dimensions(list->items);
+  return dims && requireNonNegative(*dims, a.range) ? dims : std::nullopt;
 }
 
 /// The dimensions in a built-in's brackets: zeros[n, 3]().
@@ -26,7 +27,8 @@ std::optional<Dims> Elaborator::callDims(const Call &call) {
     }
     items.push_back(a.value);
   }
-  return dimensions(items);
+  std::optional<Dims> dims = dimensions(items);
+  return dims && requireNonNegative(*dims, call.dimsRange) ? dims : std::nullopt;
 }
 
 /// `over=` of functions that go along one dimension; the last one without it.

@@ -75,9 +75,14 @@ void Elaborator::statement(const ast::Stmt *s) {
       v = coerce(v, type, decl->value->range, "");
     // What will be assigned to is no longer a literal.
     v = v.isError() ? v : mapLeaves(v, [&](const Value &leaf) {
-      return isLiteral(leaf.type->elem)
-                 ? materialise(leaf, leaf.type->elem == Elem::number ? Elem::real : Elem::i32, loc(decl->value->range))
-                 : leaf;
+      if (!isLiteral(leaf.type->elem))
+        return leaf;
+      if (!literalFits(leaf, Elem::i32)) {
+        diags.error(Diag::typeMismatch, decl->value->range, "expected i32, found " + describe(leaf))
+            .note("give the variable a type: var name: i64 = ...");
+        return errorValue();
+      }
+      return materialise(leaf, leaf.type->elem == Elem::number ? Elem::real : Elem::i32, loc(decl->value->range));
     });
     bindPattern(decl->pattern, v, true);
     return;

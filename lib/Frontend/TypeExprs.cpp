@@ -72,6 +72,10 @@ TypeRef Elaborator::typeOf(const ast::TypeExpr *t) {
     Type type;
     type.kind = Type::tuple;
     for (const ast::TupleElement &e : tuple->elements) {
+      if (e.name && llvm::is_contained(type.names, e.name.text)) {
+        diags.error(Diag::redefinedName, e.name.range, "'" + e.name.text + "' is declared twice");
+        return &errorTy;
+      }
       Restore<std::string> naming(graphName, e.name ? e.name.text.str() : "?");
       TypeRef element = typeOf(e.type);
       if (element->isError())
@@ -279,6 +283,7 @@ void Elaborator::checkStruct(const ast::StructDecl *decl, const ast::Module *mod
     if (!seen.try_emplace(f.name.text, f.name.range).second)
       diags.error(Diag::redefinedName, f.name.range, "the field '" + f.name.text + "' is declared twice")
           .note(seen[f.name.text], "here is the first one");
+    Restore<std::string> naming(graphName, f.name.text.str());
     TypeRef type = typeOf(f.type);
     if (type->kind == Type::graph || type->kind == Type::function || type->kind == Type::tuple ||
         type->kind == Type::unit)

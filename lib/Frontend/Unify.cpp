@@ -106,7 +106,7 @@ void Elaborator::mismatch(SourceRange range, TypeRef expected, const Value &foun
     return;
   Elem to = expected->elem, from = found.type->elem;
   if (expected->dims == found.type->dims && to != from && to != Elem::index && to != Elem::key && to != Elem::boolean &&
-      from != Elem::key && !isLiteral(to))
+      from != Elem::key && from != Elem::integer && !isLiteral(to))
     error.note("write " + str(scalar(to)) + "(...) to convert it");
   for (const Dim &d : found.type->dims)
     if (std::optional<int64_t> id = d.kind == Dim::size ? d.extent.getSet() : std::nullopt)
@@ -119,7 +119,7 @@ Value Elaborator::coerce(const Value &value, TypeRef target, SourceRange range, 
   if (value.isError() || target->isError())
     return errorValue();
   SmallVector<Deferred> deferred;
-  if (!unify(target, value.type, of, deferred) || !settled(deferred, of)) {
+  if (!unify(target, value.type, of, deferred) || !settled(deferred, of) || !literalFits(value, target->elem)) {
     mismatch(range, substitute(target, of), value, what);
     return errorValue();
   }

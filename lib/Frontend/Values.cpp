@@ -204,6 +204,13 @@ mlir::Value Elaborator::filled(Location at, Elem elem, ArrayRef<Dim> dims, doubl
   return gnn::splat(builder, at, irTensor(elem, dims), value);
 }
 
+bool Elaborator::literalFits(const Value &value, Elem elem) {
+  if (elem != Elem::i32 || !value.type->isTensor() || value.type->elem != Elem::integer)
+    return true;
+  std::optional<int64_t> n = value.size.getConstant();
+  return !n || llvm::isInt<32>(*n);
+}
+
 Value Elaborator::materialise(const Value &value, Elem elem, Location at) {
   if (!value.type->isTensor() || !isLiteral(value.type->elem))
     return value;

@@ -1,6 +1,9 @@
 // Builds gnn.kernel ops, following operands through ops that only re-index.
 #include "gnnc/Transforms/KernelBuilder.h"
 
+#include "gnnc/Dialect/EntryAttrs.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+
 using namespace mlir;
 using namespace gnnc::gnn;
 
@@ -10,8 +13,12 @@ static constexpr unsigned firstOffset = 1u << 16;
 
 bool gnnc::gnn::mayBeNone(Value index) {
   Operation *def = index.getDefiningOp();
-  // Arguments are checked when they are bound: their entries lie within their set.
-  if (!def || isa<EndpointOp, DegreeOp, IotaOp>(def))
+  // Arguments are checked when they are bound: their entries lie within their set. Residuals are as they were kept.
+  if (auto arg = dyn_cast<BlockArgument>(index)) {
+    auto func = dyn_cast<func::FuncOp>(arg.getOwner()->getParentOp());
+    return func && func.getArgAttr(arg.getArgNumber(), attrs::residual);
+  }
+  if (isa<EndpointOp, DegreeOp, IotaOp>(def))
     return false;
   if (auto gather = dyn_cast<GatherOp>(def))
     return mayBeNone(gather.getSource()) || llvm::any_of(gather.getIndices(), mayBeNone);

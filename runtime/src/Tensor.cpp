@@ -114,8 +114,9 @@ const char *gnnrt::dtypeName(int32_t dtype) {
     return "index";
   case GNNRT_U8:
     return "u8";
+  default:
+    return "unknown";
   }
-  return "unknown";
 }
 
 std::string gnnrt::dtypeName(DLDataType type) {

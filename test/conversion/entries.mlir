@@ -7,7 +7,7 @@
 // MEM:      memory of 'layer': 4 steps
 // MEM-NEXT: size in bytes {{ *}}value {{ *}}source {{ *}}steps {{ *}}kept
 // MEM-NEXT: 64*g.nodes {{ *}}matmul {{ *}}entries.mlir:[[#]] {{ *}}0-1
-// MEM-NEXT: depends on the graph {{ *}}workspace of a matrix product
+// MEM-NEXT: depends on the sizes {{ *}}workspace of a matrix product
 // MEM-NEXT: 64*g.nodes {{ *}}sum {{ *}}entries.mlir:[[#]] {{ *}}1-3 {{ *}}the derivative of relu reads it
 // MEM-NEXT: depends on the graph {{ *}}parts of long rows
 // MEM:      in all at most 128*g.nodes bytes, and parts and workspace

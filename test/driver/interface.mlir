@@ -4,6 +4,7 @@
 // RUN: gnnc-emit %s --emit=llvm --cpu=x86-64-v3 | FileCheck %s
 // RUN: gnnc-emit %s --emit=obj -o %t.o
 // RUN: llvm-nm --extern-only --defined-only %t.o | FileCheck %s --check-prefix=SYMBOLS
+// RUN: not gnnc-emit %s --cpu=i686 -o %t.so 2>&1 | FileCheck %s --check-prefix=OLD
 // RUN: not gnnc-emit %s --cpu=pentium-12 -o %t.so 2>&1 | FileCheck %s --check-prefix=CPU
 
 // HEADER:      #ifndef GNNC_INTERFACE_H
@@ -11,7 +12,7 @@
 // HEADER-NEXT:  *
 // HEADER-NEXT:  * g    a graph: g.nodes -> g.nodes, edges g.edges
 // HEADER-NEXT:  * p_w  f32 [g.nodes, F], updated in place
-// HEADER-NEXT:  * y    int32 or int64, from 0 to below F [g.nodes]
+// HEADER-NEXT:  * y    int32 or int64 [g.nodes], each in [0, F)
 // HEADER-NEXT:  * m    bool [g.nodes]
 // HEADER-NEXT:  * key  a random key
 // HEADER-NEXT:  * lr   f32, usually 0.5
@@ -45,6 +46,7 @@
 // SYMBOLS-NEXT: T step
 // SYMBOLS-NOT: {{.}}
 
+// OLD: the processor 'i686' can't run 64-bit programs: give x86-64 or a later one
 // CPU: unknown processor 'pentium-12': give native, x86-64, x86-64-v2, x86-64-v3, x86-64-v4, or LLVM's name of one
 func.func @step(%g: !gnn.graph<s0 -> s0, s1> {gnn.path = "g"},
                 %w: tensor<?x?xf32, #gnn.dims<s0, s2>> {gnn.path = "p.w", gnn.mode = "inout", gnn.init = {fn = "normal", args = [0.1]}},

@@ -121,7 +121,10 @@ class Train(TestCase):
         self.assertIn("epoch 2/2", result.stderr)
 
     def test_terminal_has_a_live_line(self):
-        parent, child = pty.openpty()
+        try:
+            parent, child = pty.openpty()
+        except OSError as error:  # a chroot without /dev/pts
+            self.skipTest(str(error))
         arguments = [Settings.tool, "train", self.model(), "--data", self.data, "--step", "train_step", "--epochs", "3"]
         process = subprocess.Popen(list(map(str, arguments)), stdout=child, stderr=child)
         os.close(child)

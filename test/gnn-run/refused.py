@@ -209,14 +209,15 @@ class CommandLine(TestCase):
         self.refused(result, "export vjp predict;", "layer and lossy")
 
     def test_unknown_command_and_option(self):
-        for words in (("bake",), ("--epochz", "3"), ("--epochs", "none"), ("--epochs", "0"), ("--mode", "least")):
+        wrong = (("bake",), ("--epochz", "3"), ("--epochs", "none"), ("--epochs", "0"), ("--mode", "least"))
+        for words in (*wrong, ("--threads", "1025")):
             result = self.train(*words, status=2)
             self.refused(result, "--help")
 
     def test_unbound_size(self):
-        data = self.write("x.safetensors", encode({"x": ("F64", [3, 2], [0] * 6)}, {"classes": "4"}))
+        data = self.write("x.safetensors", encode({"x": ("F64", [3, 2], [0] * 6)}, {"classes": "4", "name": "x"}))
         result = self.run_tool("infer", "--entry", "count", "--data", data, status=1)
-        self.refused(result, "nothing says how large n is", "--size n=NUMBER", "classes")
+        self.refused(result, "nothing says how large n is", "--size n=NUMBER", "metadata (classes) serves")
 
     def test_size_names_nothing(self):
         result = self.run_tool("infer", "--entry", "count", "--size", "n=classes", status=2)

@@ -242,7 +242,7 @@ class Model:
                 kept.append(given)
                 value.tensor = ctypes.pointer(given)
             elif spec["kind"] == "scalar" and spec["dtype"] in ("f32", "f64"):
-                value.f = given
+                value.f = float(given)  # defaults may be "inf"
             else:
                 value.i = int(given)
             values.append(value)

@@ -27,9 +27,17 @@ def work_folder():
     return folder
 
 
+def tool_environment():
+    """The environment for programs of the build: without what run.py sets for Python alone under a sanitizer."""
+    environment = {name: value for name, value in os.environ.items() if name not in ("LD_PRELOAD", "GNNC_TOOLS_ASAN_OPTIONS")}
+    if "GNNC_TOOLS_ASAN_OPTIONS" in os.environ:
+        environment["ASAN_OPTIONS"] = os.environ["GNNC_TOOLS_ASAN_OPTIONS"]
+    return environment
+
+
 def run(tool, *arguments, check=True, **options):
     """Runs a tool of the build; its output is text. A failure prints what the tool said."""
-    environment = {name: value for name, value in os.environ.items() if name != "LD_PRELOAD"}
+    environment = tool_environment()
     command = [str(Settings.build / "bin" / tool), *map(str, arguments)]
     result = subprocess.run(command, capture_output=True, text=True, env=environment, timeout=600, **options)
     if check and result.returncode != 0:

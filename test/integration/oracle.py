@@ -134,26 +134,252 @@ def gat_edge(graph, a):
     return attention(graph, p, a["x"], lambda k, head: u[k, head] @ a["p.a"][head]).mean(axis=1)
 
 
-def arguments(name, graph, rng):
-    """Random arguments of a layer on a graph: features, edge data, and every parameter."""
-    n, edges = graph[0], len(graph[1])
+def weighed(graph, score, message, shape):
+    """[n, H, D]: for each node and head, the messages of its in-edges weighed by the softmax of their scores."""
+    n, _, dst = graph
+    out = np.zeros((n, *shape))
+    for i, edges in enumerate(in_edges(n, dst)):
+        for head in range(shape[0]):
+            scores = np.array([score(k, i, head) for k in edges])
+            weights = np.exp(scores - np.max(scores, initial=-np.inf)) if edges else scores
+            for k, weight in zip(edges, weights):
+                out[i, head] += weight / weights.sum() * message(k, head)
+    return out
+
+
+def under(a, prefix, names):
+    return {name: a[prefix + name] for name in names.split()}
+
+
+def gatv2_core(graph, p, x, e, slope=0.2):
+    """`e[k]` is what edge k adds before the leaky_relu, [H, D]."""
+    src = graph[1]
+    l, r = np.tensordot(x, p["src"], 1), np.tensordot(x, p["dst"], 1)
+
+    def score(k, i, head):
+        z = r[i, head] + l[src[k], head] + e[k][head]
+        return sum(a * (v if v > 0 else slope * v) for a, v in zip(p["a"][head], z))
+
+    return weighed(graph, score, lambda k, head: l[src[k], head], p["a"].shape) + p["b"]
+
+
+def gatv2_no_loops(graph, a):
+    p = under(a, "p.", "src dst a b")
+    return gatv2_core(graph, p, a["x"], np.zeros((len(graph[1]), *p["a"].shape))).reshape(graph[0], -1)
+
+
+def replaced_loops(graph):
+    """The graph with exactly one self loop a node, behind the other edges, and which edges those are."""
+    n, src, dst = graph
+    kept = [k for k in range(len(src)) if src[k] != dst[k]]
+    ends = ([src[k] for k in kept] + list(range(n)), [dst[k] for k in kept] + list(range(n)))
+    return (n, *ends), kept
+
+
+def gatv2(graph, a):
+    return gatv2_no_loops(replaced_loops(graph)[0], a)
+
+
+def gatv2_edge(graph, a):
+    p = under(a, "p.node.", "src dst a b")
+    return gatv2_core(graph, p, a["x"], np.tensordot(a["e"], a["p.w"], 1)).reshape(graph[0], -1)
+
+
+def gatv2_edge_loops(graph, a):
+    looped, kept = replaced_loops(graph)
+    n, e = graph[0], a["e"]
+    fill = np.zeros((n, e.shape[1]))
+    for i, edges in enumerate(in_edges(n, graph[2])):  # the mean of what the node's in-edges carry, self loops left out
+        edges = [k for k in edges if k in kept]
+        if edges:
+            fill[i] = sum(e[k] for k in edges) / len(edges)
+    return gatv2_edge(looped, {**a, "e": np.concatenate([e[kept], fill])})
+
+
+def transformer_messages(graph, a, at, m):
+    """`m[k]` is what edge k adds to key and value, [H, D]."""
+    src = graph[1]
+    q, key, v = (np.tensordot(a["x"], a[f"{at}{name}.w"], 1) + a[f"{at}{name}.b"] for name in "qkv")
+    size = q.shape[2]
+    return weighed(
+        graph,
+        lambda k, i, head: q[i, head] @ (key[src[k], head] + m[k][head]) / np.sqrt(size),
+        lambda k, head: v[src[k], head] + m[k][head],
+        q.shape[1:],
+    )
+
+
+def transformer_root(a, at):
+    return (np.tensordot(a["x"], a[f"{at}root.w"], 1) + a[f"{at}root.b"]).reshape(len(a["x"]), -1)
+
+
+def transformer(graph, a):
+    m = np.zeros((len(graph[1]), *a["p.q.b"].shape))
+    return transformer_messages(graph, a, "p.", m).reshape(graph[0], -1) + transformer_root(a, "p.")
+
+
+def transformer_edge(graph, a):
+    m = np.tensordot(a["e"], a["p.w"], 1)
+    return transformer_messages(graph, a, "p.node.", m).reshape(graph[0], -1) + transformer_root(a, "p.node.")
+
+
+def transformer_edge_loops(graph, a):
+    n, src, dst = graph
+    looped = (n, list(src) + list(range(n)), list(dst) + list(range(n)))
+    return transformer_edge(looped, {**a, "e": np.concatenate([a["e"], np.full((n, a["e"].shape[1]), 0.5)])})
+
+
+def transformer_gated(graph, a):
+    m = np.tensordot(a["e"], a["p.edge.w"], 1)
+    y = transformer_messages(graph, a, "p.edge.node.", m).reshape(graph[0], -1)
+    r = transformer_root(a, "p.edge.node.")
+    out = []
+    for yi, ri in zip(y, r):
+        beta = 1 / (1 + np.exp(-np.concatenate([yi, ri, yi - ri]) @ a["p.gate"]))
+        out.append(beta * ri + (1 - beta) * yi)
+    return np.array(out).reshape(y.shape)
+
+
+def maximum_of(graph, width, message):
+    """[n, width]: per feature, the largest message into each node, 0 where there is none."""
+    out = np.zeros((graph[0], width))
+    for i, edges in enumerate(in_edges(graph[0], graph[2])):
+        if edges:
+            out[i] = largest([message(i, graph[1][k]) for k in edges])
+    return out
+
+
+def edge_conv(graph, a):
+    def message(i, j):
+        z = np.concatenate([a["x"][i], a["x"][j] - a["x"][i]])
+        return np.tanh(z @ a["p.hidden.w"] + a["p.hidden.b"]) @ a["p.out.w"] + a["p.out.b"]
+
+    return maximum_of(graph, len(a["p.out.b"]), message)
+
+
+def edge_conv_linear(graph, a):
+    x = a["x"]
+    return maximum_of(graph, len(a["p.b"]), lambda i, j: (x[j] - x[i]) @ a["p.theta"] + x[i] @ a["p.phi"] + a["p.b"])
+
+
+def deviation(rows):
+    rows = np.array(rows)
+    return np.sqrt(np.mean((rows - rows.mean(axis=0)) ** 2, axis=0))
+
+
+def pooled_four_ways(graph, width, message):
+    out = np.zeros((graph[0], 4 * width))
+    for i, edges in enumerate(in_edges(graph[0], graph[2])):
+        if edges:
+            rows = [message(i, graph[1][k]) for k in edges]
+            smallest = np.min(rows, axis=0)
+            out[i] = np.concatenate([average(rows), largest(rows), smallest, deviation(rows)])
+    return out
+
+
+def pna_aggregate(graph, a):
+    return pooled_four_ways(graph, a["x"].shape[1], lambda i, j: a["x"][j])
+
+
+def pna(graph, a):
+    x, width = a["x"], a["x"].shape[1]
+    message = lambda i, j: np.concatenate([x[i], x[j]]) @ a["p.message.w"] + a["p.message.b"]
+    pooled = pooled_four_ways(graph, width, message)
+    out = []
+    for i, edges in enumerate(in_edges(graph[0], graph[2])):
+        rows = [x[i], *3 * [np.zeros(4 * width)]]
+        if edges:
+            scale = np.log(len(edges) + 1) / a["delta"]
+            rows[1:] = [pooled[i], pooled[i] * scale, pooled[i] / scale]
+        out.append(np.concatenate(rows) @ a["p.update.w"] + a["p.update.b"])
+    return np.array(out)
+
+
+def spmm(graph, a):
+    n, src, dst = graph
+    matrix = np.zeros((n, n))
+    for k in range(len(src)):
+        matrix[dst[k], src[k]] += a["w"][k]
+    return matrix @ a["x"]
+
+
+def u_dot_v(graph, a):
+    products = a["u"] @ a["v"].T
+    return np.array([products[j, i] for j, i in zip(graph[1], graph[2])]).reshape(-1)
+
+
+def u_dot_v_heads(graph, a):
+    heads = range(a["u"].shape[1])
+    return np.stack([u_dot_v(graph, {"u": a["u"][:, h], "v": a["v"][:, h]}) for h in heads], axis=1)
+
+
+def shapes(name, n, edges):
+    """The shapes of a layer's floating-point arguments: features, edge data, and every parameter."""
     i, o, hidden, heads, size, e = 5, 3, 4, 2, 3, 2
-    shapes = {"x": (n, i)}
-    if name.startswith("gcn"):
-        shapes |= {"p.w": (i, o), "p.b": (o,)}
-    elif name.startswith(("sage", "graph_conv")):
-        shapes |= {"p.nbr": (i, o), "p.root": (i, o), "p.b": (o,)}
-    elif name == "gin":
-        shapes |= {"p.eps": (), "p.mlp.hidden.w": (i, hidden), "p.mlp.hidden.b": (hidden,)}
-        shapes |= {"p.mlp.out.w": (hidden, o), "p.mlp.out.b": (o,)}
-    else:
-        at = "p.node." if name == "gat_edge" else "p."
-        shapes |= {at + "w": (i, heads, size)} | {at + leaf: (heads, size) for leaf in ("a_src", "a_dst", "b")}
-        if name == "gat_edge":
-            shapes |= {"e": (edges, e), "p.w": (e, heads, size), "p.a": (heads, size)}
-    values = {path: rng.standard_normal(shape) for path, shape in shapes.items()}
-    if name.startswith(("gcn", "graph_conv")):
-        values["w"] = rng.uniform(0.2, 2.0, edges)  # positive, so degrees stay off the kink at 0
+    x, weights, features = {"x": (n, i)}, {"w": (edges,)}, {"e": (edges, e)}
+
+    def linear(path, into, out):
+        return {path + ".w": (into, out), path + ".b": (out,)}
+
+    def mlp(path, into):
+        return linear(path + ".hidden", into, hidden) | linear(path + ".out", hidden, o)
+
+    def gat(at):
+        return {at + "w": (i, heads, size)} | {at + leaf: (heads, size) for leaf in ("a_src", "a_dst", "b")}
+
+    def gatv2(at):
+        return {at + leaf: (i, heads, size) for leaf in ("src", "dst")} | {at + leaf: (heads, size) for leaf in "ab"}
+
+    def transformer(at):
+        leaves = ("q", "k", "v", "root")
+        return {f"{at}{k}.w": (i, heads, size) for k in leaves} | {f"{at}{k}.b": (heads, size) for k in leaves}
+
+    edge_weight = (e, heads, size)
+    match name:
+        case "gcn" | "gcn_no_loops":
+            return x | weights | {"p.w": (i, o), "p.b": (o,)}
+        case "sage_mean" | "sage_max":
+            return x | {"p.nbr": (i, o), "p.root": (i, o), "p.b": (o,)}
+        case "graph_conv" | "graph_conv_mean" | "graph_conv_max":
+            return x | weights | {"p.nbr": (i, o), "p.root": (i, o), "p.b": (o,)}
+        case "gin":
+            return x | {"p.eps": ()} | mlp("p.mlp", i)
+        case "gat" | "gat_no_loops":
+            return x | gat("p.")
+        case "gat_edge":
+            return x | features | gat("p.node.") | {"p.w": edge_weight, "p.a": (heads, size)}
+        case "gatv2" | "gatv2_no_loops":
+            return x | gatv2("p.")
+        case "gatv2_edge" | "gatv2_edge_loops":
+            return x | features | gatv2("p.node.") | {"p.w": edge_weight}
+        case "transformer":
+            return x | transformer("p.")
+        case "transformer_edge" | "transformer_edge_loops":
+            return x | features | transformer("p.node.") | {"p.w": edge_weight}
+        case "transformer_gated":
+            return x | features | transformer("p.edge.node.") | {"p.edge.w": edge_weight, "p.gate": (3 * heads * size,)}
+        case "edge_conv":
+            return x | mlp("p", 2 * i)
+        case "edge_conv_linear":
+            return x | {"p.theta": (i, o), "p.phi": (i, o), "p.b": (o,)}
+        case "pna_aggregate":
+            return x
+        case "pna":
+            return x | {"delta": ()} | linear("p.message", 2 * i, i) | linear("p.update", 13 * i, o)
+        case "spmm":
+            return x | weights
+        case "u_dot_v":
+            return {"u": (n, i), "v": (n, i)}
+        case "u_dot_v_heads":
+            return {"u": (n, heads, size), "v": (n, heads, size)}
+
+
+def arguments(name, graph, rng):
+    """Random arguments of a layer on a graph."""
+    values = {path: rng.standard_normal(shape) for path, shape in shapes(name, graph[0], len(graph[1])).items()}
+    for path in ("w", "delta"):  # degrees and their scale are positive, so that nothing is near the kink at 0
+        if path in values:
+            values[path] = rng.uniform(0.2, 2.0, values[path].shape)
     return values
 
 
@@ -161,6 +387,8 @@ LAYERS = {
     function.__name__: function
     for function in (
         gcn, gcn_no_loops, sage_mean, sage_max, graph_conv, graph_conv_mean, graph_conv_max, gin, gat, gat_no_loops, gat_edge,
+        gatv2, gatv2_no_loops, gatv2_edge, transformer, transformer_edge, transformer_edge_loops, transformer_gated,
+        edge_conv, edge_conv_linear, pna_aggregate, pna, spmm, u_dot_v, u_dot_v_heads,
     )
 }  # fmt: skip
 

@@ -66,8 +66,11 @@ def preload_sanitizer(build):
         return
     name = f"libclang_rt.asan-{os.uname().machine}.so"
     found = subprocess.run(["clang-22", f"-print-file-name={name}"], capture_output=True, text=True).stdout.strip()
-    environment = {**os.environ, "LD_PRELOAD": found}
-    environment.setdefault("ASAN_OPTIONS", "detect_leaks=0")
+    # Python and numpy keep much of what they allocate until the process ends, so leaks are not looked for in this process. The
+    # tools that the tests start get the options of the caller back (harness.tool_environment) and do look for theirs.
+    own = os.environ.get("ASAN_OPTIONS", "")
+    options = ":".join(filter(None, [own, "detect_leaks=0"]))
+    environment = {**os.environ, "LD_PRELOAD": found, "ASAN_OPTIONS": options, "GNNC_TOOLS_ASAN_OPTIONS": own}
     os.execve(sys.executable, [sys.executable, *sys.argv], environment)
 
 

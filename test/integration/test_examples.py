@@ -16,8 +16,7 @@ CORA = harness.SOURCE.parent / "shared" / "data" / "cora.safetensors"
 
 def script(path, *arguments, check=True, **environment):
     """Runs a script of an example with this build's tools."""
-    variables = {name: value for name, value in os.environ.items() if name != "LD_PRELOAD"}
-    variables |= {"GNNC_BIN": str(harness.Settings.build / "bin"), **environment}
+    variables = harness.tool_environment() | {"GNNC_BIN": str(harness.Settings.build / "bin"), **environment}
     command = ["bash", str(EXAMPLES / path), *map(str, arguments)]
     result = subprocess.run(command, capture_output=True, text=True, env=variables, timeout=600)
     if check and result.returncode != 0:

@@ -54,6 +54,13 @@ def gates(g, a):
     return z / (1 + np.exp(-r)) + (1 - z) * np.tanh(c)
 
 
+def of_strongest(g, a):
+    """What the source of a node's heaviest incoming edge has; 0 where there are no edges."""
+    n, src, dst = g
+    into = [[k for k in range(len(dst)) if dst[k] == v] for v in range(n)]
+    return np.array([a["x"][src[max(edges, key=lambda k: a["w"][k])]] if edges else 0.0 for edges in into])
+
+
 def looped(existing):
     def reference(g, a):
         n, src, dst = g
@@ -109,6 +116,8 @@ CASES = {
     "reshaped": (lambda g, a: 2 * a["x"].transpose(0, 2, 1).reshape(-1, 2), {"x": "n23"}),
     "scaled": (lambda g, a: a["x"] * a["s"][:, None] + a["b"] ** 2, {"x": "n3", "s": "n", "b": "3"}),
     "outer": (lambda g, a: a["a"][:, None] * a["b"], {"a": "n", "b": "3"}),
+    "every_second": (lambda g, a: np.concatenate([a["x"], a["x"][::2] ** 2]), {"x": "n"}),
+    "of_strongest": (of_strongest, {"w": "e", "x": "n"}),
     "loops_keep": (looped("keep"), {"w": "e", "x": "n3", "fill": ""}),
     "loops_skip": (looped("skip"), {"w": "e", "x": "n3", "fill": ""}),
     "loops_replace": (looped("replace"), {"w": "e", "x": "n3", "fill": ""}),
@@ -215,6 +224,11 @@ class Ops(harness.TestCase):
             masks.append(gradients["x"] == 0)
         np.testing.assert_array_equal(masks[0], masks[1])
         self.assertAlmostEqual(np.mean(masks[0] == masks[2]), 0.25**2 + 0.75**2, delta=0.02)
+
+    def test_sizes_beyond_64_bits(self):
+        self.assertEqual(self.model.call(self.context, "area", {"x": np.ones(2), "m": 3})["out"], 2)
+        for m in (2**31, 2**32, 2**62):
+            self.assert_refused("too_large", "memory", lambda m=m: self.model.call(self.context, "area", {"x": np.ones(2), "m": m}))
 
     def test_dropout_keeps_no_product_with_zero(self):
         x = np.full((50, 2), np.inf)

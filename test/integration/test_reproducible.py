@@ -5,6 +5,7 @@ import threading
 
 import numpy as np
 
+import gnnrt
 import harness
 
 NODES, EDGES, CLASSES = 1500, 40000, 7
@@ -32,7 +33,39 @@ def train(example, threads, steps, seed=0):
     return repr(losses).encode() + b"".join(arguments[path].tobytes() for path in sorted(arguments))
 
 
+LAYER_SIZES = {
+    "gatv2": {"In": 16, "H": 4, "D": 4},
+    "transformer": {"In": 16, "H": 4, "D": 4},
+    "edgeconv": {"In": 16, "Out": 16},
+    "pna": {"F": 16},
+}
+
+
+def layer_step(layer, threads):
+    """The bytes of a layer's loss and gradients, and what they are."""
+    rng = np.random.default_rng(7)
+    src, dst = harness.skewed_graph(rng, NODES, EDGES)
+    program = harness.SOURCE / "bench" / "models" / f"{layer}.gnn"
+    with harness.runtime().context(threads) as context:
+        model = context.model(harness.compiled(program))
+        sizes = {**LAYER_SIZES[layer], "g.nodes": NODES, "g.edges": EDGES}
+        arguments = {"g": context.graph(NODES, src, dst)}
+        for spec in model.entries["step"]["args"]:
+            if spec["kind"] == "tensor":
+                shape = [gnnrt.evaluate_size(size, sizes) for size in spec["dims"]]
+                arguments[spec["path"]] = rng.standard_normal(shape).astype(np.float32)
+        results = model.call(context, "step", arguments)
+    assert all(np.all(np.isfinite(value)) and np.any(value) for value in results.values())
+    return {path: value.tobytes() for path, value in results.items()}
+
+
 class Reproducible(harness.TestCase):
+    def check_layer(self, layer):
+        reference = layer_step(layer, 1)
+        for threads in (1, 2, 3):
+            for path, value in layer_step(layer, threads).items():
+                self.assertTrue(value == reference[path], f"{path} with {threads} threads")
+
     def check(self, example):
         reference = train(example, 1, 3)
         for threads in (1, 2, 3):
@@ -40,6 +73,7 @@ class Reproducible(harness.TestCase):
 
 
 harness.add_cases(Reproducible, [(example, (example,)) for example in SIZES], Reproducible.check)
+harness.add_cases(Reproducible, [(f"layer {layer}", (layer,)) for layer in LAYER_SIZES], Reproducible.check_layer)
 
 
 class Contexts(harness.TestCase):

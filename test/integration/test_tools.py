@@ -3,6 +3,7 @@
 import os
 import pathlib
 import stat
+import subprocess
 import unittest
 
 import numpy as np
@@ -68,6 +69,16 @@ class Builds(harness.TestCase):
         # The objects differ in nothing but, at most, their own names.
         contents = [output.read_bytes().replace(output.name.encode(), b"libN.so") for output in outputs]
         self.assertEqual(*contents)
+
+
+class Installation(harness.TestCase):
+    def test_tools_run_where_they_are_installed(self):
+        folder = harness.work_folder() / "installation"
+        subprocess.run(["cmake", "--install", harness.Settings.build, "--prefix", folder], check=True, capture_output=True)
+        for command in (["gnnc", "check", KARATE], ["gnn-run", "--version"]):
+            result = subprocess.run([folder / "bin" / command[0], *command[1:]], capture_output=True, text=True,
+                                    env=harness.tool_environment())
+            self.assertEqual(result.returncode, 0, result.stderr)
 
 
 class Data(harness.TestCase):

@@ -295,12 +295,13 @@ LogicalResult Interpreter::back(BackOp back) {
       set(argument, values[operand]);
   };
   for (auto [argument, gradient] : llvm::zip_equal(body.getArguments(), back.getGradients())) {
+    constexpr int shifts[] = {-2, -1, 1, 2};
     Tensor result = empty(gradient);
     for (auto [k, cell] : llvm::enumerate(result.cells)) {
       bind();
       Cell x = tensor(argument).cells[k], step = 2e-4L * (1 + std::fabs(x));
       Cell at[4];
-      for (auto [n, shift] : llvm::enumerate(ArrayRef<int>{-2, -1, 1, 2})) {
+      for (auto [n, shift] : llvm::enumerate(shifts)) {
         tensor(argument).cells[k] = x + shift * step;
         FailureOr<Cell> value = paired(vjp, back.getCotangents());
         if (failed(value))

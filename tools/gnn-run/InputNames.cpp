@@ -67,8 +67,9 @@ std::string Inputs::describe() const {
 std::vector<std::string> Inputs::metadataNames() const {
   std::vector<std::string> names;
   for (auto &file : files)
-    for (auto &entry : file->metadata())
-      names.push_back(entry.first);
+    for (auto &[entry, text] : file->metadata())
+      if (std::optional<int64_t> size = parseNumber<int64_t>(text); size && *size >= 0)
+        names.push_back(entry);
   return names;
 }
 

@@ -280,7 +280,7 @@ void Inputs::bindSizes(const Entry &entry, Sizes &sizes) const {
       std::string from;
       size = metadataSize(text, from);
       if (!size)
-        failUsage("{}: '{}' is neither a number nor a name in the data's metadata (which has: {})", origin, text,
+        failUsage("{}: '{}' is neither a number nor a name in the data's metadata (its sizes: {})", origin, text,
                   listText(metadataNames()));
       origin = from;
     }

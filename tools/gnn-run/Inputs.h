@@ -50,7 +50,7 @@ public:
   void checkNames(const std::vector<const Entry *> &entries) const;
   /// "cora.safetensors has g.dst, g.src and x", for messages.
   std::string describe() const;
-  /// What --size can refer to.
+  /// What --size can refer to: the metadata's entries that are sizes.
   std::vector<std::string> metadataNames() const;
 
 private:

@@ -1,6 +1,7 @@
 // Reading the manifest; see Manifest.h.
 #include "Manifest.h"
 #include "Sizes.h"
+#include <cstdlib>
 #include <nlohmann/json.hpp>
 
 namespace gnnrun {
@@ -20,10 +21,16 @@ Element parseElement(const Json &json) {
   fail("unknown element type {}", dtype);
 }
 
+/// A number, or one that JSON lacks as "inf", "-inf", "nan".
+double parseReal(const Json &json) {
+  return json.is_string() ? std::strtod(json.get_ref<const std::string &>().c_str(), nullptr) : json.get<double>();
+}
+
 Initialiser parseInit(const Json &json, const Json &arg) {
   Initialiser init;
   init.fn = json.at("fn").get<std::string>();
-  init.args = json.value("args", std::vector<double>());
+  for (const Json &value : json.value("args", Json::array()))
+    init.args.push_back(parseReal(value));
   init.blockRank = json.value("block_rank", arg.value("block_rank", int64_t(0)));
   if (init.blockRank < 0 || init.blockRank > static_cast<int64_t>(arg.at("dims").size()))
     fail("the initialiser of {} has a wrong block_rank", arg.at("path").dump());
@@ -64,7 +71,7 @@ Arg parseArg(const Json &json) {
     else if (it->is_number_integer())
       arg.defaultInteger = it->get<int64_t>();
     else
-      arg.defaultReal = it->get<double>();
+      arg.defaultReal = parseReal(*it);
   }
   return arg;
 }

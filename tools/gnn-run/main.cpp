@@ -34,7 +34,7 @@ void addCommon(CLI::App &command, CommonOptions &options) {
       ->allow_extra_args(false);
   command.add_option("--threads", options.threads, "Threads (default: as many as the machine offers)")
       ->type_name("N")
-      ->check(CLI::Range(1, 4096));
+      ->check(CLI::Range(1, 1024).description(""));
   command.add_option("--json", options.json, "Write the result as JSON; - for standard output")->type_name("FILE");
   command.add_flag("--quiet", options.quiet, "Print no progress");
   command.add_flag("--verbose", options.inputs.verbose, "Say what is converted");
@@ -50,17 +50,18 @@ void addTrain(CLI::App &app, TrainOptions &options) {
   command->add_option("--epochs", options.epochs, "Number of steps")
       ->capture_default_str()
       ->type_name("N")
-      ->check(CLI::Range(int64_t(1), int64_t(1) << 40));
+      ->check(CLI::Range(int64_t(1), int64_t(1) << 40).description(""));
   command->add_option("--seed", options.seed, "Seed of initialisers and keys (default: 0, or the checkpoint's)")
       ->type_name("N");
   command->add_option("--seeds", options.seeds, "Several runs: 0..9 or 1,5,7")->type_name("LIST");
   command->add_option("--stop", options.stop, "Scalar that chooses the epoch that is kept")->type_name("SCALAR");
   command->add_option("--patience", options.patience, "Stop after so many epochs without improvement of --stop")
       ->type_name("N")
-      ->check(CLI::Range(int64_t(1), int64_t(1) << 40));
-  command->add_option("--mode", options.mode, "Whether small or large values of --stop are good")
+      ->check(CLI::Range(int64_t(1), int64_t(1) << 40).description(""));
+  command->add_option("--mode", options.mode, "Whether small or large values of --stop are good: min or max")
       ->capture_default_str()
-      ->check(CLI::IsMember({"min", "max"}));
+      ->type_name("MODE")
+      ->check(CLI::IsMember({"min", "max"}).description(""));
   command->add_option("--report", options.report, "Scalars to report (default: all)")
       ->type_name("SCALAR")
       ->allow_extra_args(false);
@@ -71,7 +72,7 @@ void addTrain(CLI::App &app, TrainOptions &options) {
       ->add_option("--log-every", options.logEvery,
                    "Log every k-th epoch (default: a tenth of them; none on a terminal)")
       ->type_name("K")
-      ->check(CLI::Range(int64_t(1), int64_t(1) << 40));
+      ->check(CLI::Range(int64_t(1), int64_t(1) << 40).description(""));
 }
 
 CLI::App *addCall(CLI::App &app, const char *name, const char *help, CallOptions &options) {
@@ -110,11 +111,11 @@ void addGradcheck(CLI::App &app, GradcheckOptions &options) {
   command->add_option("--max-entries", options.maxEntries, "Tensors up to this size are compared in every entry")
       ->capture_default_str()
       ->type_name("N")
-      ->check(CLI::Range(int64_t(8), int64_t(1) << 40));
+      ->check(CLI::Range(int64_t(8), int64_t(1) << 40).description(""));
   command->add_option("--directions", options.directions, "Random directions for larger tensors")
       ->capture_default_str()
       ->type_name("N")
-      ->check(CLI::Range(int64_t(1), int64_t(1) << 20));
+      ->check(CLI::Range(int64_t(1), int64_t(1) << 20).description(""));
 }
 
 /// Messages may quote bytes of damaged files; what is no UTF-8 text must not reach the terminal.
@@ -137,8 +138,12 @@ int run(int argc, char **argv) {
   app.set_version_flag("--version", std::string("gnn-run ") + GNN_RUN_VERSION);
   app.require_subcommand(1);
   app.failure_message([](const CLI::App *failed, const CLI::Error &error) {
-    return fmt::format("gnn-run: error: {}\nRun `{} --help` for the options.\n", error.what(),
-                       failed->get_parent() ? "gnn-run " + failed->get_name() : failed->get_name());
+    std::vector<CLI::App *> commands = failed->get_subcommands();
+    if (commands.empty() && error.get_name() == "RequiredError")
+      return std::string(
+          "gnn-run: error: say what to do: train, infer, gradcheck or vjp\nRun `gnn-run --help` for more.\n");
+    return fmt::format("gnn-run: error: {}\nRun `gnn-run {}--help` for the options.\n", error.what(),
+                       commands.empty() ? "" : commands.front()->get_name() + " ");
   });
   TrainOptions trainOptions;
   CallOptions inferOptions;

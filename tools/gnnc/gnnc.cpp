@@ -118,7 +118,8 @@ int main(int argc, char **argv) {
   } catch (const CLI::ParseError &error) {
     if (error.get_exit_code() == 0)
       return app.exit(error); // --help, --version
-    llvm::errs() << "gnnc: error: " << error.what() << "\n";
+    bool noCommand = !build.parsed() && !check.parsed() && error.get_name() == "RequiredError";
+    llvm::errs() << "gnnc: error: " << (noCommand ? "say what to do: build or check" : error.what()) << "\n";
     llvm::errs() << "gnnc: see 'gnnc " << (build.parsed() ? "build " : check.parsed() ? "check " : "") << "--help'\n";
     return 2;
   }
