@@ -346,8 +346,8 @@ private:
 
   // ---- Structure.cpp ----
   Value endpoint(const Value &graph, bool source, mlir::Location at);
-  Value movePayload(const Value &payload, const Value &fill, bool mean, const Value &oldGraph, const Value &newGraph,
-                    const Value &old, SourceRange range);
+  Value movePayload(const Value &payload, const Value &fill, bool mean, gnn::Loops loops, const Value &oldGraph,
+                    const Value &newGraph, const Value &old, SourceRange range);
 
   // ---- Expressions.cpp ----
   Value expr(const ast::Expr *e);

@@ -35,9 +35,9 @@ Value Elaborator::degreeFunction(Call &call) {
 }
 
 /// What the edges of the old graph carried, on the new one: a gather, and `fill` on new edges (or the mean of what the
-/// node's incoming edges carried).
-Value Elaborator::movePayload(const Value &payload, const Value &fill, bool mean, const Value &oldGraph,
-                              const Value &newGraph, const Value &old, SourceRange range) {
+/// node's incoming edges carried, those that are replaced left out).
+Value Elaborator::movePayload(const Value &payload, const Value &fill, bool mean, gnn::Loops loops,
+                              const Value &oldGraph, const Value &newGraph, const Value &old, SourceRange range) {
   Location at = loc(range);
   Value oldEdges = tensorValue({}, Elem::index, Dims{{Dim::size, oldGraph.type->edges}});
   std::optional<unsigned> place = consumedAt(payload, oldEdges, range, "what edges carry");
@@ -58,9 +58,25 @@ Value Elaborator::movePayload(const Value &payload, const Value &fill, bool mean
     return tensorValue(arith::SelectOp::create(builder, at, mask, wide->ir, moved.ir), elem, moved.type->dims);
   }
   Value moved = gather(payload, dims, old, {}, at);
-  Value means = reduceBy(Reduce::mean, payload, endpoint(oldGraph, false, at), nullptr, range, range);
-  if (means.isError())
-    return means;
+  Value means;
+  if (loops == gnn::Loops::Replace) {
+    // What was removed must not count, whatever it is: the sum over the new edges, of which one a node carries nothing
+    // yet.
+    Value into = endpoint(newGraph, false, at);
+    means = reduceBy(Reduce::sum, moved, into, nullptr, range, range);
+    if (means.isError())
+      return means;
+    Value n = convertElem(countBy(into, at), elem, at);
+    mlir::Value one = filled(at, elem, n.type->dims, 1);
+    mlir::Value others = arith::MaximumFOp::create(builder, at, arith::SubFOp::create(builder, at, n.ir, one), one);
+    Value share = tensorValue(arith::DivFOp::create(builder, at, one, others), elem, n.type->dims);
+    Value wide = broadcastTo(share, means.type->dims, dims, at);
+    means = tensorValue(arith::MulFOp::create(builder, at, means.ir, wide.ir), elem, means.type->dims);
+  } else {
+    means = reduceBy(Reduce::mean, payload, endpoint(oldGraph, false, at), nullptr, range, range);
+    if (means.isError())
+      return means;
+  }
   Value spread = gather(means, dims, endpoint(newGraph, false, at), {}, at);
   mlir::Value none = compare(at, false, "<", old.ir, filled(at, Elem::index, old.type->dims, 0));
   mlir::Value mask = broadcastTo(tensorValue(none, Elem::boolean, old.type->dims), moved.type->dims, dims, at).ir;
@@ -162,7 +178,7 @@ Value Elaborator::addSelfLoopsFunction(Call &call) {
     return h;
   std::vector<Value> results = {h}, moved;
   for (auto [p, f] : llvm::zip(payloads, fills))
-    moved.push_back(movePayload(p, f, f.type->kind == Type::text, g, h, old, payloadArg->range));
+    moved.push_back(movePayload(p, f, f.type->kind == Type::text, loops, g, h, old, payloadArg->range));
   if (llvm::any_of(moved, [](const Value &v) { return v.isError(); }))
     return errorValue();
   results.push_back(tuple ? tupleValue(moved) : moved.front());

@@ -387,7 +387,7 @@ LAYERS = {
     function.__name__: function
     for function in (
         gcn, gcn_no_loops, sage_mean, sage_max, graph_conv, graph_conv_mean, graph_conv_max, gin, gat, gat_no_loops, gat_edge,
-        gatv2, gatv2_no_loops, gatv2_edge, transformer, transformer_edge, transformer_edge_loops, transformer_gated,
+        gatv2, gatv2_no_loops, gatv2_edge, gatv2_edge_loops, transformer, transformer_edge, transformer_edge_loops, transformer_gated,
         edge_conv, edge_conv_linear, pna_aggregate, pna, spmm, u_dot_v, u_dot_v_heads,
     )
 }  # fmt: skip

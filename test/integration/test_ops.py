@@ -69,7 +69,12 @@ def looped(existing):
             edges = [(s, d, w) for s, d, w in edges if s != d]
         missing = [v for v in range(n) if existing != "skip" or not any(s == d == v for s, d, _ in edges)]
         out = np.zeros_like(a["x"])
-        for s, d, w in edges + [(v, v, a["fill"]) for v in missing]:
+
+        def fill(node):
+            carried = [w for _, d, w in edges if d == node]
+            return a["fill"] if "fill" in a else sum(carried) / max(len(carried), 1)
+
+        for s, d, w in edges + [(v, v, fill(v)) for v in missing]:
             out[d] += w * w * a["x"][s]
         return out
 
@@ -121,6 +126,8 @@ CASES = {
     "loops_keep": (looped("keep"), {"w": "e", "x": "n3", "fill": ""}),
     "loops_skip": (looped("skip"), {"w": "e", "x": "n3", "fill": ""}),
     "loops_replace": (looped("replace"), {"w": "e", "x": "n3", "fill": ""}),
+    "loops_mean": (looped("keep"), {"w": "e", "x": "n3"}),
+    "loops_replace_mean": (looped("replace"), {"w": "e", "x": "n3"}),
     "degrees": (degrees, {"x": "n3"}),
     "unused": (lambda g, a: 2 * a["x"], {"x": "n", "y": "n"}),
     "itself": (lambda g, a: a["x"], {"x": "n"}),
@@ -205,6 +212,13 @@ class Ops(harness.TestCase):
         value, gradients = self.value_and_vjp("loops_replace", graph, values, np.ones((2, 1)))
         np.testing.assert_array_equal(value[:, 0], [1 + 9 * 2, 2])
         np.testing.assert_array_equal(gradients["w"], [0, 2 * 3 * 2])
+
+    def test_nan_of_a_removed_loop_is_not_in_the_mean(self):
+        graph = (2, [0, 1], [0, 0])
+        values = {"w": np.array([np.nan, 3.0]), "x": np.array([[1.0], [2.0]])}
+        value, gradients = self.value_and_vjp("loops_replace_mean", graph, values, np.ones((2, 1)))
+        np.testing.assert_array_equal(value[:, 0], [9 + 9 * 2, 0])
+        np.testing.assert_array_equal(gradients["w"], [0, 2 * 3 * 1 + 2 * 3 * 2])
 
     def test_held_constant(self):
         x = np.array([1.0, -2.0, 3.0])

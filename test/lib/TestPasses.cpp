@@ -147,7 +147,7 @@ Cell relativeError(const Tensor &a, const Tensor &b) {
     largest = std::max(largest, std::fabs(x - y));
     scale = std::max(scale, std::fabs(y));
   }
-  return largest == 0 ? 0 : largest / std::max<Cell>(scale, 1e-9L);
+  return largest == 0 ? 0 : largest / std::max<Cell>(scale, 1e-3L);
 }
 
 /// f(args) -> results becomes f(args, cotangents) -> (results, gradients), by a vjp around the whole body: of a plain
