@@ -1,6 +1,7 @@
 // The manifest: what a tool needs to call the model, as JSON (docs/manifest.md).
 #include "CodeGen.h"
 
+#include <gnnrt/gnnrt.h>
 #include <nlohmann/json.hpp>
 
 using namespace gnnc;
@@ -79,9 +80,8 @@ static Json argument(const EntryInfo &entry, const ArgInfo &arg) {
 }
 
 std::string gnnc::makeManifest(llvm::ArrayRef<EntryInfo> entries, const ModelInfo &model) {
-  Json json = {{"gnnc", versionText},         {"abi", 1},
-               {"source", model.source},      {"real", model.real},
-               {"cpu", model.processor.name}, {"entries", Json::array()},
+  Json json = {{"gnnc", versionText},  {"abi", GNNRT_ABI_VERSION},    {"source", model.source},
+               {"real", model.real},   {"cpu", model.processor.name}, {"entries", Json::array()},
                {"vjps", Json::array()}};
   for (const EntryInfo &entry : entries) {
     Json args = Json::array(), results = Json::array();

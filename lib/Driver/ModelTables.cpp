@@ -4,11 +4,12 @@
 
 #include "llvm/IR/IRBuilder.h"
 
+#include <gnnrt/gnnrt.h>
+
 using namespace llvm;
 using namespace gnnc;
 
 namespace {
-constexpr int32_t abiVersion = 1;    // GNNRT_ABI_VERSION
 constexpr int32_t flagFailsLate = 1; // GNNRT_ENTRY_FAILS_LATE
 
 class TableWriter {
@@ -136,8 +137,8 @@ void TableWriter::addEntry(const EntryInfo &entry) {
     names.push_back(text(name));
   Constant *description = ConstantStruct::getAnon(
       ctx, {text(entry.name), array(args, argType, entry.name + ".args"), array(names, ptr, entry.name + ".sets"),
-            module.getFunction(entry.name + ".body"), number(args.size()), number(names.size()), number(abiVersion),
-            number(entry.failsLate ? flagFailsLate : 0)});
+            module.getFunction(entry.name + ".body"), number(args.size()), number(names.size()),
+            number(GNNRT_ABI_VERSION), number(entry.failsLate ? flagFailsLate : 0)});
   descriptions.push_back(constant(description, entry.name + ".entry"));
   addFunction(entry, descriptions.back());
 }
@@ -145,7 +146,7 @@ void TableWriter::addEntry(const EntryInfo &entry) {
 void TableWriter::addModel(ArrayRef<EntryInfo> entries) {
   Constant *table = ConstantStruct::getAnon(
       ctx, {array(descriptions, ptr, "gnnc_entries"), text(makeManifest(entries, model)), text(model.processor.name),
-            text(model.processor.required), number(descriptions.size()), number(abiVersion)});
+            text(model.processor.required), number(descriptions.size()), number(GNNRT_ABI_VERSION)});
   new GlobalVariable(module, table->getType(), /*isConstant=*/true, GlobalValue::ExternalLinkage, table, "gnnc_model");
 }
 

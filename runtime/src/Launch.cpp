@@ -7,6 +7,46 @@
 
 using namespace gnnrt;
 
+namespace {
+
+void checkPhases(const gnnrt_phase *phases, int32_t count) {
+  if (count < 1)
+    fail(GNNRT_ERROR_INTERNAL, "a fault of gnnc itself: a group of ", count, " phases");
+  for (int32_t i = 0; i < count; ++i) {
+    const gnnrt_phase &phase = phases[i];
+    if (phase.num_combines < 0 || phase.sweeps < 0 || phase.sweeps > 1 || (phase.num_combines > 0 && !phase.sweeps))
+      fail(GNNRT_ERROR_INTERNAL, "a fault of gnnc itself: phase ", i, " of a group has ", phase.num_combines,
+           " combinations and ", phase.sweeps, " sweeps");
+    checkCombines(phase.combines, phase.num_combines);
+  }
+}
+
+/// Runs one phase of a group on the cut rows; with the first one go all whole rows.
+void runPhase(ThreadPool &pool, gnnrt_kernel kernel, void *const *args, const gnnrt_order &order, int32_t number,
+              const gnnrt_phase &phase) {
+  const Schedule &schedule = order.schedule;
+  const gnnrt_task *whole = schedule.tasks.data() + schedule.slots;
+  int64_t numWhole = number == 0 ? int64_t(schedule.tasks.size()) - schedule.slots : 0;
+  int64_t numCut = phase.sweeps ? schedule.slots : int64_t(schedule.cuts.size());
+  pool.forEach(numCut + numWhole, [&](int64_t i) {
+    gnnrt_task task;
+    if (i >= numCut) {
+      task = whole[i - numCut];
+      task.phase = -1;
+    } else if (phase.sweeps) {
+      task = schedule.tasks[i];
+      task.phase = number;
+    } else {
+      int64_t row = schedule.cuts[i].row;
+      task = {row, row + 1, order.view.ptr[row], order.view.ptr[row + 1], -1, number};
+    }
+    kernel(args, &task);
+  });
+  combineRows(pool, schedule.cuts.data(), int64_t(schedule.cuts.size()), phase.combines, phase.num_combines);
+}
+
+} // namespace
+
 int32_t gnnrt_launch_order(gnnrt_frame *frame, const char *, gnnrt_kernel kernel, void *const *args,
                            const gnnrt_order *order, const gnnrt_combine *combines, int32_t num_combines) {
   return frame->guarded([&] {
@@ -19,12 +59,22 @@ int32_t gnnrt_launch_order(gnnrt_frame *frame, const char *, gnnrt_kernel kernel
   });
 }
 
+int32_t gnnrt_launch_group(gnnrt_frame *frame, const char *, gnnrt_kernel kernel, void *const *args,
+                           const gnnrt_order *order, const gnnrt_phase *phases, int32_t num_phases) {
+  return frame->guarded([&] {
+    checkPhases(phases, num_phases);
+    int32_t needed = order->schedule.cuts.empty() ? 1 : num_phases;
+    for (int32_t i = 0; i < needed; ++i)
+      runPhase(*frame->context.pool, kernel, args, *order, i, phases[i]);
+  });
+}
+
 int32_t gnnrt_launch_rows(gnnrt_frame *frame, const char *, gnnrt_kernel kernel, void *const *args, int64_t rows,
                           int64_t row_work) {
   return frame->guarded([&] {
     Pieces pieces = cutRows(rows, row_work);
     frame->context.pool->forEach(pieces.pieces, [&](int64_t i) {
-      gnnrt_task task = {pieces.begin(i), pieces.end(i), 0, 0, -1};
+      gnnrt_task task = {pieces.begin(i), pieces.end(i), 0, 0, -1, 0};
       kernel(args, &task);
     });
   });
@@ -37,7 +87,7 @@ int32_t gnnrt_launch_cut(gnnrt_frame *frame, const char *, gnnrt_kernel kernel, 
     Pieces pieces = cutReduction(entries, entry_work);
     checkCombines(combines, num_combines);
     pool.forEach(pieces.pieces, [&](int64_t i) {
-      gnnrt_task task = {0, 1, pieces.begin(i), pieces.end(i), pieces.pieces == 1 ? -1 : i};
+      gnnrt_task task = {0, 1, pieces.begin(i), pieces.end(i), pieces.pieces == 1 ? -1 : i, 0};
       kernel(args, &task);
     });
     if (pieces.pieces == 1)

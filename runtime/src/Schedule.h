@@ -19,7 +19,7 @@ struct CutRow {
 };
 
 struct Schedule {
-  std::vector<gnnrt_task> tasks;
+  std::vector<gnnrt_task> tasks; // first the pieces, the one of slot s at place s, then whole rows
   std::vector<CutRow> cuts;
   int64_t slots = 0;
 };

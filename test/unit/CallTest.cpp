@@ -70,7 +70,7 @@ TEST_F(Call, OtherInterfaceVersion) {
   description.abi_version = 99;
   gnnrt_value values[4] = {};
   refused(gnnrt_status(gnnrt_call(context, &description, values, 4)), GNNRT_ERROR_ABI,
-          "`layer` was compiled for version 99 of the runtime's interface, but this runtime has version 1: compile it "
+          "`layer` was compiled for version 99 of the runtime's interface, but this runtime has version 2: compile it "
           "again");
 }
 

@@ -115,6 +115,53 @@ TEST(Orders, GroupEntriesStably) {
   }
 }
 
+/// `other` holds the other end of each entry's edge, also behind the end.
+void expectOther(const gnnrt_order *order, const int32_t *other) {
+  const gnnrt_order_view &seen = view(order);
+  ASSERT_NE(seen.other, nullptr);
+  for (int64_t p = 0; p < seen.entries; ++p)
+    EXPECT_EQ(seen.other[p], other[seen.perm[p]]) << "position " << p;
+  for (int64_t i = 0; i < 64; ++i)
+    EXPECT_EQ(seen.other[seen.entries + i], seen.entries ? seen.other[seen.entries - 1] : 0);
+}
+
+void expectOthers(gnnrt_frame *frame, const gnnrt_graph *graph) {
+  expectOther(gnnrt_in_order(frame, graph), gnnrt_graph_src(graph));
+  expectOther(gnnrt_out_order(frame, graph), gnnrt_graph_dst(graph));
+}
+
+TEST(Orders, KnowTheOtherEndOfEdges) {
+  Context context;
+  std::mt19937 random(5);
+  std::vector<int32_t> src, dst;
+  for (int64_t e = 0; e < 20000; ++e) {
+    src.push_back(int32_t(random() % 300));
+    dst.push_back(e % 2 ? 3 : int32_t(random() % 40)); // a hub, isolated nodes, duplicates, loops
+  }
+  Graph empty(context, 0, 0, {}, {}), isolated(context, 3, 2, {}, {}), loop(context, 1, 1, {0}, {0}),
+      bipartite(context, 2, 4, {0, 1, 1, 0}, {3, 3, 1, 3}), mixed(context, 300, 300, src, dst);
+  EXPECT_EQ(withFrame(context,
+                      [&](gnnrt_frame *frame) {
+                        for (gnnrt_graph *graph :
+                             std::initializer_list<gnnrt_graph *>{empty, isolated, loop, bipartite, mixed})
+                          expectOthers(frame, graph);
+                        for (gnnrt_graph *graph : std::initializer_list<gnnrt_graph *>{empty, loop, mixed})
+                          for (int32_t existing : {GNNRT_LOOPS_KEEP, GNNRT_LOOPS_SKIP, GNNRT_LOOPS_REPLACE})
+                            expectOthers(frame, gnnrt_add_self_loops(frame, graph, existing));
+                        return 0;
+                      }),
+            GNNRT_OK);
+}
+
+TEST(Orders, OfIndexArraysHaveNoOtherEnd) {
+  Context context;
+  std::vector<int32_t> index = {2, -1, 0};
+  withFrame(context, [&](gnnrt_frame *frame) {
+    EXPECT_EQ(view(gnnrt_order_by(frame, index.data(), 3, 3)).other, nullptr);
+    return 0;
+  });
+}
+
 TEST(Orders, LeaveOutEntriesThatBelongNowhere) {
   Context context;
   std::vector<int32_t> index = {2, -1, 0, -1, 2};

@@ -110,22 +110,27 @@ GNNRT_API const gnnrt_order *gnnrt_out_order(gnnrt_frame *frame, const gnnrt_gra
 GNNRT_API const gnnrt_order *gnnrt_order_by(gnnrt_frame *frame, const int32_t *index, int64_t count, int64_t rows);
 
 /* What kernels read of an order; the gnnrt_order starts with it. Row r's entries are perm[ptr[r] .. ptr[r+1]).
- * perm has 64 more valid entries behind its end (copies of the last, or 0), so that prefetching may run ahead. */
+ * perm and other have 64 more valid entries behind their end (copies of the last, or 0), so that prefetching may run
+ * ahead. */
 typedef struct gnnrt_order_view {
   const int64_t *ptr;  /* [rows + 1] */
   const int32_t *perm; /* [entries + 64] */
   int64_t rows;
   int64_t entries;
   int64_t num_slots; /* slots that cut rows need */
+  /* [entries + 64]: of a graph's edges the node at the other end, so that kernels need not go through perm:
+   * src[perm[p]] of gnnrt_in_order, dst[perm[p]] of gnnrt_out_order. NULL of gnnrt_order_by. */
+  const int32_t *other;
 } gnnrt_order_view;
 
 /* A piece of work. `slot` < 0: rows [row_begin, row_end) are done whole and written to the results.
  * `slot` >= 0: one row, entries [entry_begin, entry_end) of it only, written to slot `slot` of the partial results.
- * Without an order entry_* are positions of the reduction that is cut, or 0. */
+ * Without an order entry_* are positions of the reduction that is cut, or 0. `phase` is 0 but in gnnrt_launch_group. */
 typedef struct gnnrt_task {
   int64_t row_begin, row_end;
   int64_t entry_begin, entry_end;
   int64_t slot;
+  int64_t phase;
 } gnnrt_task;
 
 /* A kernel: args is an array of pointers and sizes whose layout the generated code knows. */
@@ -157,6 +162,19 @@ typedef struct gnnrt_combine {
 /* Runs a kernel over all rows of an order (tasks of equal work, cut rows combined). `name` stands in profiles. */
 GNNRT_API int32_t gnnrt_launch_order(gnnrt_frame *frame, const char *name, gnnrt_kernel kernel, void *const *args,
                                      const gnnrt_order *order, const gnnrt_combine *combines, int32_t num_combines);
+/* A group: a kernel that takes several steps over each row, each reading for the whole row what earlier ones made of
+ * it. A phase that sweeps passes over the row's entries, and its slots are combined as `combines` say (there may be
+ * none); one that does not works on the row alone, and has no combines. */
+typedef struct gnnrt_phase {
+  const gnnrt_combine *combines;
+  int32_t num_combines;
+  int32_t sweeps; /* 0 or 1 */
+} gnnrt_phase;
+/* Runs a group over all rows of an order. Tasks of whole rows have phase -1: the kernel takes all steps, row by row.
+ * Cut rows go phase by phase: where it sweeps, a task for each piece with the phase and the piece's slot, and then its
+ * combines; where it does not, a task for each cut row with the phase, slot -1 and all the row's entries. */
+GNNRT_API int32_t gnnrt_launch_group(gnnrt_frame *frame, const char *name, gnnrt_kernel kernel, void *const *args,
+                                     const gnnrt_order *order, const gnnrt_phase *phases, int32_t num_phases);
 /* Runs a kernel over rows [0, rows), each of about `row_work` elements; no row is cut. */
 GNNRT_API int32_t gnnrt_launch_rows(gnnrt_frame *frame, const char *name, gnnrt_kernel kernel, void *const *args,
                                     int64_t rows, int64_t row_work);
