@@ -58,8 +58,11 @@ Schedule gnnrt::scheduleRows(const int64_t *ptr, int64_t rows) {
     begin = row + 1;
   }
   close(rows);
-  std::stable_partition(schedule.tasks.begin(), schedule.tasks.end(),
-                        [](const gnnrt_task &task) { return task.slot >= 0; });
+  std::sort(schedule.tasks.begin(), schedule.tasks.end(), [](const gnnrt_task &a, const gnnrt_task &b) {
+    if ((a.slot < 0) != (b.slot < 0))
+      return b.slot < 0;
+    return a.row_begin != b.row_begin ? a.row_begin < b.row_begin : a.slot < b.slot;
+  });
   return schedule;
 }
 
