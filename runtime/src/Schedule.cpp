@@ -2,7 +2,6 @@
 #include "Schedule.h"
 
 #include <algorithm>
-#include <iterator>
 
 using namespace gnnrt;
 
@@ -59,13 +58,11 @@ Schedule gnnrt::scheduleRows(const int64_t *ptr, int64_t rows) {
     begin = row + 1;
   }
   close(rows);
-  // Pieces first, in their order.
-  std::vector<gnnrt_task> ordered;
-  ordered.reserve(schedule.tasks.size());
-  for (bool pieces : {true, false})
-    std::copy_if(schedule.tasks.begin(), schedule.tasks.end(), std::back_inserter(ordered),
-                 [&](const gnnrt_task &task) { return (task.slot >= 0) == pieces; });
-  schedule.tasks = std::move(ordered);
+  std::sort(schedule.tasks.begin(), schedule.tasks.end(), [](const gnnrt_task &a, const gnnrt_task &b) {
+    if ((a.slot < 0) != (b.slot < 0))
+      return b.slot < 0;
+    return a.row_begin != b.row_begin ? a.row_begin < b.row_begin : a.slot < b.slot;
+  });
   return schedule;
 }
 
