@@ -132,13 +132,9 @@ LogicalResult SegmentReduceOp::buildAdjoint(ReverseSweep &sweep) {
       break;
     case ReduceKind::Max:
     case ReduceKind::Min: {
-      // The extremum is read again from the winning entry, so that it is exactly one of the values compared with.
-      bool plain = getWinner() && indices.size() == 1 && getAt() == 0 && getDims()[0] == 0 &&
-                   cast<RankedTensorType>(indices[0].getType()).getRank() == 1;
-      Value extremum = plain ? AtWinnerOp::create(builder, loc, result, sweep.saved(getSource()),
-                                                  sweep.saved(getWinner()), indices[0])
-                             : sweep.saved(getResult());
-      shareExtremum(sweep, groups, getSource(), extremum, y_adj);
+      // The extremum is one of the values compared with, bit for bit: a value that is computed again is computed in
+      // the same way.
+      shareExtremum(sweep, groups, getSource(), sweep.saved(getResult()), y_adj);
       break;
     }
     }

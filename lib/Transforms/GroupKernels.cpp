@@ -5,6 +5,7 @@
 // that a member reads are computed in the group, again in every group that needs them: so nothing of the size of the
 // edges is stored, and a gradient's sweep over the opposite order recomputes what it reads of the edges.
 #include "gnnc/Transforms/Fusion.h"
+#include "gnnc/Transforms/KernelBuilder.h"
 #include "gnnc/Transforms/Passes.h"
 
 #include "mlir/Analysis/TopologicalSortUtils.h"
@@ -58,6 +59,7 @@ private:
   bool pull(const Group &group, KernelOp reader, llvm::SetVector<Operation *> &pulled);
   bool readsAtRow(KernelOp reader, unsigned input, Value order);
   bool reaches(const llvm::SetVector<Operation *> &from, const llvm::SetVector<Operation *> &through, Operation *to);
+  void splitTotals();
   void make(Group &group);
 };
 } // namespace
@@ -337,7 +339,56 @@ void Grouper::make(Group &group) {
     old.replaceUsesWithIf(result, [&](OpOperand &use) { return use.getOwner()->getBlock() != body; });
 }
 
+/// A sum over all entries of what is computed for them (the gradient of a parameter that scores edges) becomes a sum of
+/// each row, which can join a group, and the sum of these: otherwise everything that it reads would have to be stored.
+void Grouper::splitTotals() {
+  SmallVector<Value> orders;
+  for (Operation &op : block)
+    if (isa<OrderOp>(op))
+      orders.push_back(op.getResult(0));
+  for (KernelOp kernel : llvm::make_early_inc_range(block.getOps<KernelOp>())) {
+    if (kernel.getOrder() || !kernel.getInits().empty() || kernel.getNumResults() != 1 ||
+        cast<CombineKindAttr>(kernel.getCombines()[0]).getValue() != CombineKind::Sum)
+      continue;
+    for (Value order : orders) {
+      auto type = cast<OrderType>(order.getType());
+      auto *at = llvm::find(kernel.getSpace().getSizes(), type.getEntries());
+      if (at == kernel.getSpace().getSizes().end())
+        continue;
+      unsigned entry = at - kernel.getSpace().getSizes().begin();
+      bool readsComputed = llvm::any_of(kernel.getInputs(), [&](Value input) {
+        auto maker = input.getDefiningOp<KernelOp>();
+        return maker && entryIterator(maker, order);
+      });
+      unsigned reductions = 0;
+      for (unsigned d = 0; d < kernel.getSpace().getSizes().size(); ++d)
+        reductions += kindAt(kernel, d) == IteratorKind::Reduction;
+      if (!readsComputed || reductions != 1 || kindAt(kernel, entry) != IteratorKind::Reduction)
+        continue;
+      KernelOp rows = sumByRow(kernel, order, entry);
+      if (!isReduction(rows)) {
+        rows.erase();
+        break;
+      }
+      OpBuilder b(kernel);
+      KernelBuilder total(b, kernel.getLoc(), kernel.getLabel());
+      SmallVector<AffineExpr> position{total.iterator(IteratorKind::Reduction, type.getRows())};
+      for (SizeAttr size : dimsOf(kernel.getResult(0)))
+        position.push_back(total.iterator(IteratorKind::Parallel, size));
+      total.input(rows.getResult(0), position);
+      total.result(kernel.getResult(0).getType(), ArrayRef(position).drop_front(), CombineKind::Sum);
+      KernelOp sum = total.create(
+          [](OpBuilder &, ValueRange inputs, ValueRange, ValueRange) { return SmallVector<Value>{inputs[0]}; });
+      kernel.replaceAllUsesWith(sum.getResults());
+      kernel.erase();
+      break;
+    }
+  }
+}
+
 LogicalResult Grouper::run() {
+  if (fuse)
+    splitTotals();
   for (KernelOp kernel : block.getOps<KernelOp>()) {
     bool reduction = isReduction(kernel);
     bool joined = false;

@@ -115,8 +115,9 @@ public:
   Inliner(KernelOp kernel, llvm::function_ref<bool(unsigned)> inlined)
       : kernel(kernel), b(kernel), made(b, kernel.getLoc(), kernel.getLabel()), inlined(inlined) {}
   KernelOp run();
-  /// The kernel as one of the entries of an order, of which `entry` is the iterator.
-  KernelOp run(Value order, unsigned entry);
+  /// The kernel as one of the entries of an order, of which `entry` is the iterator. `byRow`: a sum over all entries
+  /// becomes one for each row.
+  KernelOp run(Value order, unsigned entry, bool byRow);
 
 private:
   /// Expressions of a kernel in terms of the one that is built.
@@ -146,6 +147,7 @@ private:
   OpBuilder b;
   KernelBuilder made;
   llvm::function_ref<bool(unsigned)> inlined;
+  std::pair<AffineExpr, SizeAttr> rows; // of results by row
 };
 } // namespace
 
@@ -261,9 +263,11 @@ KernelOp Inliner::run() {
   return build(std::move(scope));
 }
 
-KernelOp Inliner::run(Value order, unsigned entry) {
+KernelOp Inliner::run(Value order, unsigned entry, bool byRow) {
   auto type = cast<OrderType>(order.getType());
-  made.iterator(IteratorKind::Parallel, type.getRows());
+  AffineExpr row = made.iterator(IteratorKind::Parallel, type.getRows());
+  if (byRow)
+    rows = {row, type.getRows()};
   AffineExpr segment = made.iterator(IteratorKind::Segment, type.getEntries());
   made.setOrder(order);
   Scope scope;
@@ -280,7 +284,15 @@ KernelOp Inliner::build(Scope scope) {
   for (auto [k, result] : llvm::enumerate(kernel.getResults())) {
     TypedAttr empty = kernel.getEmpties() ? dyn_cast<TypedAttr>((*kernel.getEmpties())[k]) : TypedAttr();
     Value init = kernel.getInits().empty() ? Value() : kernel.getInits()[k];
-    made.result(result.getType(), scope.in(mapAt(kernel.getResultMaps(), k)),
+    SmallVector<AffineExpr> position = scope.in(mapAt(kernel.getResultMaps(), k));
+    Type type = result.getType();
+    if (rows.second) {
+      SmallVector<SizeAttr> dims(dimsOf(type));
+      dims.insert(dims.begin(), rows.second);
+      type = tensorType(dims, elementOf(result));
+      position.insert(position.begin(), rows.first);
+    }
+    made.result(type, position,
                 cast<CombineKindAttr>(kernel.getCombines()[k]).getValue(), empty, init);
   }
   KernelOp result = made.create([&](OpBuilder &body, ValueRange values, ValueRange indices, ValueRange iterators) {
@@ -317,7 +329,11 @@ KernelOp gnnc::gnn::inlineMaps(KernelOp kernel, llvm::function_ref<bool(unsigned
 }
 
 KernelOp gnnc::gnn::ofEntries(KernelOp kernel, Value order, unsigned entry) {
-  return Inliner(kernel, [](unsigned) { return false; }).run(order, entry);
+  return Inliner(kernel, [](unsigned) { return false; }).run(order, entry, /*byRow=*/false);
+}
+
+KernelOp gnnc::gnn::sumByRow(KernelOp kernel, Value order, unsigned entry) {
+  return Inliner(kernel, [](unsigned) { return false; }).run(order, entry, /*byRow=*/true);
 }
 
 //===----------------------------------------------------------------------===//

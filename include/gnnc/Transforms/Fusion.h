@@ -27,6 +27,8 @@ KernelOp inlineMaps(KernelOp kernel, llvm::function_ref<bool(unsigned input)> in
 bool canInline(KernelOp map, KernelOp kernel, unsigned input);
 /// `kernel`, whose iterator `entry` counts the entries of `order`, as one over the rows and entries of that order.
 KernelOp ofEntries(KernelOp kernel, mlir::Value order, unsigned entry);
+/// The same of a sum over all entries, whose result is the sum of each row.
+KernelOp sumByRow(KernelOp kernel, mlir::Value order, unsigned entry);
 
 } // namespace gnnc::gnn
 
