@@ -57,16 +57,16 @@ void __wrap_blas_memory_free(void *) {}
 
 template <>
 void gnnrt::blasGemm<float>(bool transA, bool transB, int64_t m, int64_t n, int64_t k, const float *a, int64_t lda,
-                            const float *b, int64_t ldb, float *c, int64_t ldc) {
+                            const float *b, int64_t ldb, bool add, float *c, int64_t ldc) {
   workArea.make();
   cblas_sgemm(CblasRowMajor, transA ? CblasTrans : CblasNoTrans, transB ? CblasTrans : CblasNoTrans, blasint(m),
-              blasint(n), blasint(k), 1.0f, a, blasint(lda), b, blasint(ldb), 0.0f, c, blasint(ldc));
+              blasint(n), blasint(k), 1.0f, a, blasint(lda), b, blasint(ldb), add ? 1.0f : 0.0f, c, blasint(ldc));
 }
 
 template <>
 void gnnrt::blasGemm<double>(bool transA, bool transB, int64_t m, int64_t n, int64_t k, const double *a, int64_t lda,
-                             const double *b, int64_t ldb, double *c, int64_t ldc) {
+                             const double *b, int64_t ldb, bool add, double *c, int64_t ldc) {
   workArea.make();
   cblas_dgemm(CblasRowMajor, transA ? CblasTrans : CblasNoTrans, transB ? CblasTrans : CblasNoTrans, blasint(m),
-              blasint(n), blasint(k), 1.0, a, blasint(lda), b, blasint(ldb), 0.0, c, blasint(ldc));
+              blasint(n), blasint(k), 1.0, a, blasint(lda), b, blasint(ldb), add ? 1.0 : 0.0, c, blasint(ldc));
 }

@@ -43,6 +43,38 @@ Blocks cutProduct(int64_t m, int64_t n, int64_t k) {
   return blocks;
 }
 
+/// OpenBLAS's kernels for small matrices neither pack their operands nor clear the result first, and take products of
+/// up to 10^6 multiplications: with B or C of 64 x 64 twice as fast as one large product (docs/runtime.md). So a block
+/// whose B or C is small is computed in calls of that size.
+constexpr int64_t smallProduct = 1000000, smallMatrix = 1 << 14;
+
+/// Whether B is small enough to be multiplied with rows of A a few at a time. It is then wanted as it is, since there is
+/// no fast kernel for its transpose.
+bool hasSmallB(int64_t n, int64_t k) { return n <= smallMatrix / k; }
+
+template <typename T> struct Matrix {
+  const T *data;
+  int64_t stride;
+  bool transposed;
+  const T *at(int64_t row, int64_t column) const {
+    return data + (transposed ? column * stride + row : row * stride + column);
+  }
+};
+
+template <typename T>
+void multiplyBlock(Matrix<T> a, Matrix<T> b, int64_t m, int64_t n, int64_t k, T *c, int64_t ldc) {
+  int64_t rows = m, inner = k;
+  auto most = [](int64_t perStep) { return std::max<int64_t>(smallProduct / perStep / 16 * 16, 16); };
+  if (hasSmallB(n, k))
+    rows = std::min(m, most(n * k));
+  else if (m <= smallMatrix / n)
+    inner = std::min(k, most(m * n));
+  for (int64_t r = 0; r < m; r += rows)
+    for (int64_t p = 0; p < k; p += inner)
+      blasGemm<T>(a.transposed, b.transposed, std::min(rows, m - r), n, std::min(inner, k - p), a.at(r, p), a.stride,
+                  b.at(p, 0), b.stride, /*add=*/p > 0, c + r * ldc, ldc);
+}
+
 template <typename T>
 void multiply(gnnrt_frame &frame, bool transA, bool transB, int64_t m, int64_t n, int64_t k, const T *a, const T *b,
               T *c, T *workspace, int32_t dtype) {
@@ -55,6 +87,16 @@ void multiply(gnnrt_frame &frame, bool transA, bool transB, int64_t m, int64_t n
   if (parts && !workspace)
     fail(GNNRT_ERROR_INTERNAL, "a fault of gnnc itself: a matrix product without its workspace");
 
+  Matrix<T> left{a, lda, transA}, right{b, ldb, transB};
+  if (transB && hasSmallB(n, k)) {
+    if (!workspace)
+      fail(GNNRT_ERROR_INTERNAL, "a fault of gnnc itself: a matrix product without its workspace");
+    T *turned = workspace + (parts ? blocks.inner.pieces * m * n : 0);
+    for (int64_t p = 0; p < k; ++p)
+      for (int64_t j = 0; j < n; ++j)
+        turned[p * n + j] = b[j * k + p];
+    right = {turned, n, false};
+  }
   ThreadPool &pool = *frame.context.pool;
   std::atomic<bool> outOfMemory{false};
   int64_t perPart = blocks.rows.pieces * blocks.columns.pieces;
@@ -62,10 +104,9 @@ void multiply(gnnrt_frame &frame, bool transA, bool transB, int64_t m, int64_t n
     int64_t part = task / perPart, row = task % perPart / blocks.columns.pieces, column = task % blocks.columns.pieces;
     int64_t r0 = blocks.rows.begin(row), c0 = blocks.columns.begin(column), k0 = blocks.inner.begin(part);
     try {
-      blasGemm<T>(transA, transB, blocks.rows.end(row) - r0, blocks.columns.end(column) - c0,
-                  blocks.inner.end(part) - k0, transA ? a + k0 * lda + r0 : a + r0 * lda + k0, lda,
-                  transB ? b + c0 * ldb + k0 : b + k0 * ldb + c0, ldb,
-                  (parts ? workspace + part * m * n : c) + r0 * n + c0, n);
+      Matrix<T> rows{left.at(r0, k0), lda, transA}, columns{right.at(k0, c0), right.stride, right.transposed};
+      multiplyBlock(rows, columns, blocks.rows.end(row) - r0, blocks.columns.end(column) - c0,
+                    blocks.inner.end(part) - k0, (parts ? workspace + part * m * n : c) + r0 * n + c0, n);
     } catch (...) { // tasks must not throw; there is nothing else here that does
       outOfMemory.store(true, std::memory_order_relaxed);
     }
@@ -105,10 +146,12 @@ int32_t gnnrt_gemm(gnnrt_frame *frame, const char *, int32_t dtype, int32_t tran
 int64_t gnnrt_gemm_workspace(int32_t dtype, int64_t m, int64_t n, int64_t k) {
   if (m <= 0 || n <= 0 || k <= 0)
     return 0;
-  int64_t parts = cutProduct(m, n, k).inner.pieces, bytes = 0;
-  if (parts == 1)
-    return 0;
-  if (__builtin_mul_overflow(parts * dtypeBytes(dtype), m, &bytes) || __builtin_mul_overflow(bytes, n, &bytes))
+  int64_t parts = cutProduct(m, n, k).inner.pieces, elements = 0, bytes;
+  // Where B has to be turned, a place for it; it is small.
+  int64_t turned = n <= smallMatrix && k <= smallMatrix && hasSmallB(n, k) ? n * k : 0;
+  if ((parts > 1 && (__builtin_mul_overflow(parts, m, &elements) || __builtin_mul_overflow(elements, n, &elements))) ||
+      __builtin_add_overflow(elements, turned, &elements) ||
+      __builtin_mul_overflow(elements, dtypeBytes(dtype), &bytes))
     return std::numeric_limits<int64_t>::max(); // which reserving it refuses
   return bytes;
 }

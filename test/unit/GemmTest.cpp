@@ -1,6 +1,7 @@
 // Dense products against a plain triple loop, and their independence of threads.
 #include "Support.h"
 
+#include <array>
 #include <cmath>
 #include <cstring>
 #include <fstream>
@@ -77,6 +78,15 @@ TEST(Gemm, ManyShapes) {
   }
 }
 
+TEST(Gemm, SmallMatricesAreMultipliedInSmallSteps) {
+  Context context(2);
+  for (auto [m, n, k] : {std::array<int64_t, 3>{1000, 64, 64}, {64, 64, 5000}, {64, 65, 1021}, {4096, 3, 2}, {129, 128, 128},
+                         {2, 16384, 1}, {300, 1, 16385}}) {
+    check<float>(context, m, n, k);
+    check<double>(context, m, n, k);
+  }
+}
+
 TEST(Gemm, LongInnerDimensionsAreCut) {
   Context context(2);
   EXPECT_GT(gnnrt_gemm_workspace(GNNRT_F32, 16, 7, 100000), 0);
@@ -144,10 +154,14 @@ TEST(Gemm, WithoutAddressSpaceForTheBlasItFails) {
     size_t bytes = used * size_t(getpagesize()) + (size_t(64) << 20);
     rlimit limit = {bytes, bytes};
     setrlimit(RLIMIT_AS, &limit);
-    gnnrt_status status = withFrame(context, [&](gnnrt_frame *frame) {
-      return gnnrt_gemm(frame, "product", GNNRT_F32, 0, 0, 200, 200, 200, values.data(), values.data(), out.data(),
-                        nullptr);
-    });
+    gnnrt_status status = GNNRT_OK;
+    // In a thread of its own, which has no work area yet.
+    std::thread([&] {
+      status = withFrame(context, [&](gnnrt_frame *frame) {
+        return gnnrt_gemm(frame, "product", GNNRT_F32, 0, 0, 200, 200, 200, values.data(), values.data(), out.data(),
+                          nullptr);
+      });
+    }).join();
     _exit(status == GNNRT_ERROR_MEMORY && context.error() == "out of memory" ? 0 : 1);
   }
   int status = 0;
