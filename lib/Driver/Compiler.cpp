@@ -94,7 +94,7 @@ bool Compilation::differentiate() {
   {
     MlirDiagnostics located(&context, diagnostics, Diag::noDerivativeRule);
     mlir::PassManager pm(&context);
-    addDifferentiation(pm);
+    addDifferentiation(pm, options.fuse);
     ok = succeeded(pm.run(*module));
   }
   diagnostics.flush(out, options.colour);

@@ -26,9 +26,23 @@ static void simplify(OpPassManager &pm) {
   pm.addPass(createCSEPass());
 }
 
-void gnnc::addDifferentiation(OpPassManager &pm) {
+/// Rewrites by rules of algebra, of whole tensors.
+static void addAlgebra(OpPassManager &pm) {
+  pm.addNestedPass<func::FuncOp>(createAlgebraStructure());
+  simplify(pm);
+  pm.addNestedPass<func::FuncOp>(createAlgebraProducts());
+  simplify(pm);
+  pm.addNestedPass<func::FuncOp>(createAlgebraRows());
+  pm.addNestedPass<func::FuncOp>(createAlgebraStructure());
+  simplify(pm);
+}
+
+void gnnc::addDifferentiation(OpPassManager &pm, bool fuse) {
   // Equal values become one before differentiation, so that they get one adjoint and are saved once.
   simplify(pm);
+  // What is moved before differentiation stands in the right place in the reverse sweep too.
+  if (fuse)
+    addAlgebra(pm);
   pm.addNestedPass<func::FuncOp>(createDifferentiate());
   simplify(pm);
   pm.addPass(createSplitVjp());
@@ -43,6 +57,8 @@ void gnnc::addKernels(OpPassManager &pm, bool fuse) {
   pm.addNestedPass<func::FuncOp>(createChooseSaved());
   pm.addNestedPass<func::FuncOp>(createDecompose());
   simplify(pm);
+  if (fuse)
+    addAlgebra(pm);
   pm.addNestedPass<func::FuncOp>(createFormKernels());
   pm.addPass(createCSEPass());
   if (fuse) {

@@ -10,7 +10,8 @@ namespace gnnc {
 void loadDialects(mlir::MLIRContext &context);
 
 /// Differentiation, and the cleaning up after it: to the stage `grad`.
-void addDifferentiation(mlir::OpPassManager &pm);
+/// `fuse`: the program is rewritten before by rules of algebra that save work on edges.
+void addDifferentiation(mlir::OpPassManager &pm, bool fuse);
 
 /// Differentiation of one function, for the errors that it finds.
 void addDerivativeCheck(mlir::OpPassManager &pm);

@@ -32,6 +32,55 @@ def Decompose : Pass<"gnn-decompose", "::mlir::func::FuncOp"> {
   let dependentDialects = ["::gnnc::gnn::GnnDialect"];
 }
 
+def AlgebraProducts : Pass<"gnn-algebra-products", "::mlir::func::FuncOp"> {
+  let summary = "Take products with weights on nodes instead of edges, and on the narrower side of a sum over edges";
+  let description = [{
+    A linear map of a gathered value becomes a gathered linear map, and a product over a concatenation is split where that lets one of its parts
+    move so:
+
+    ```mlir
+    // (x[src] - x[dst]) @ w
+    %d = arith.subf %x_src, %x_dst : tensor<?x16xf32, #gnn.dims<s1, 16>>
+    %m = gnn.contract %d [0, 1], %w [1, 2] -> [0, 2] : ...
+    // becomes
+    %h = gnn.contract %x [0, 1], %w [1, 2] -> [0, 2] : (tensor<?x16xf32, #gnn.dims<s0, 16>>, ...
+    %h_src = gnn.gather %h[%src] dims [0] : ...
+    %h_dst = gnn.gather %h[%dst] dims [0] : ...
+    %m = arith.subf %h_src, %h_dst : tensor<?x8xf32, #gnn.dims<s1, 8>>
+    ```
+  }];
+  let dependentDialects = ["::gnnc::gnn::GnnDialect"];
+}
+
+def AlgebraRows : Pass<"gnn-algebra-rows", "::mlir::func::FuncOp"> {
+  let summary = "Take factors that depend on the row alone out of the sum over a row's entries";
+  let description = [{
+    ```mlir
+    // sum(a * z[dst], by=dst)
+    %z_dst = gnn.gather %z[%dst] dims [0] : (tensor<?xf32, #gnn.dims<s0>>, ...) -> tensor<?xf32, #gnn.dims<s1>>
+    %b = arith.mulf %a, %z_dst : tensor<?xf32, #gnn.dims<s1>>
+    %y = gnn.segment_reduce sum %b by [%dst] at 0 dims [0] : ... -> tensor<?xf32, #gnn.dims<s0>>
+    // becomes
+    %s = gnn.segment_reduce sum %a by [%dst] at 0 dims [0] : ... -> tensor<?xf32, #gnn.dims<s0>>
+    %y = arith.mulf %s, %z : tensor<?xf32, #gnn.dims<s0>>
+    ```
+
+    A row without entries is 0 before, and stays 0: where a factor may be infinite or NaN there, the product is not taken for such rows. A dot
+    product with such a factor inside the sum is taken outside where the sum of what is left is there already: so the reverse sweep of attention
+    needs no pass over the edges for its row sums.
+  }];
+  let dependentDialects = ["::gnnc::gnn::GnnDialect"];
+}
+
+def AlgebraStructure : Pass<"gnn-algebra-structure", "::mlir::func::FuncOp"> {
+  let summary = "Fold what the structure alone says: degrees, equal derived graphs, draws that decide nothing";
+  let description = [{
+    The sum of a constant over a node's edges is that constant times its degree. Graphs derived from one graph in the same way become one, and so do
+    their index sets. A comparison of `gnn.uniform` with a number that no draw crosses is a constant, so that dropout with rate 0 draws nothing.
+  }];
+  let dependentDialects = ["::gnnc::gnn::GnnDialect"];
+}
+
 def FormKernels : Pass<"gnn-form-kernels", "::mlir::func::FuncOp"> {
   let summary = "Turn tensor ops into row kernels, matrix products and views";
   let dependentDialects = ["::gnnc::gnn::GnnDialect"];
