@@ -167,24 +167,6 @@ LogicalResult SegmentReduceOp::buildAdjoint(ReverseSweep &sweep) {
   return success();
 }
 
-/// The adjoint of a segment goes to its winning entry: that entry finds itself at the winner of its own segment.
-LogicalResult AtWinnerOp::buildAdjoint(ReverseSweep &sweep) {
-  OpBuilder &builder = sweep.builder();
-  Location loc = sweep.loc();
-  Value y_adj = sweep.adjointOf(getResult()), index = sweep.saved(getIndex());
-  auto source = cast<RankedTensorType>(getSource().getType());
-  RankedTensorType places = tensorType(dimsOf(source), builder.getI32Type());
-  RankedTensorType line = tensorType(dimsOf(source)[0], builder.getI32Type());
-  Value none = splat(builder, loc, scalarType(builder.getI32Type()), -1);
-  Expr winner(builder, loc, gatherAt(builder, loc, places, sweep.saved(getWinner()), index, 0, {0}, none));
-  Value place = IotaOp::create(builder, loc, line, 0);
-  Expr won = winner.equalsInteger(broadcastTo(builder, loc, places, place, {0}));
-  Expr x_adj = won.choose(winner.with(gatherAt(builder, loc, source, y_adj, index, 0, {0})), 0.0);
-  sweep.markSelected(x_adj);
-  sweep.add(getSource(), x_adj);
-  return success();
-}
-
 /// The type of one value per segment.
 static RankedTensorType segmentsType(RankedTensorType entries, SizeAttr segments) {
   SmallVector<SizeAttr> sizes(dimsOf(entries));

@@ -66,17 +66,6 @@ LogicalResult SegmentReduceOp::verify() {
   return haveSizes(*this, "the winner", getWinner(), result);
 }
 
-LogicalResult AtWinnerOp::verify() {
-  if (failed(indexesFirstDim(*this, getIndex(), getSource())) ||
-      failed(sameElement(*this, "the result", getResult(), "the source", getSource())))
-    return failure();
-  ArrayRef<SizeAttr> features = dimsOf(getSource()).drop_front(), winners = dimsOf(getWinner());
-  if (winners.empty() || winners.drop_front() != features)
-    return emitOpError() << "the winner has sizes " << sizesText(winners)
-                         << ", but after the first should have the source's, " << sizesText(features);
-  return haveSizes(*this, "the result", getResult(), winners);
-}
-
 LogicalResult SegmentSoftmaxOp::verify() {
   if (failed(indexesFirstDim(*this, getIndex(), getSource())) || failed(isFloat(*this, "the source", getSource())) ||
       failed(sameElement(*this, "the result", getResult(), "the source", getSource())))

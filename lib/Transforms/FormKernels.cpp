@@ -70,7 +70,6 @@ private:
   LogicalResult argReduce(ArgReduceOp reduce);
   LogicalResult contract(ContractOp contract);
   LogicalResult contractAsKernel(ContractOp contract);
-  LogicalResult atWinner(AtWinnerOp at);
   LogicalResult concat(ConcatOp concat);
   LogicalResult unslice(UnsliceOp unslice);
   LogicalResult iota(IotaOp iota);
@@ -439,19 +438,6 @@ LogicalResult Former::contractAsKernel(ContractOp contract) {
   return replace(result.getResults());
 }
 
-LogicalResult Former::atWinner(AtWinnerOp at) {
-  KernelBuilder kernel(b, loc, label);
-  SmallVector<AffineExpr> point = parallel(kernel, dimsOf(at.getResult()));
-  SmallVector<AffineExpr> source(point);
-  source[0] = kernel.index(at.getWinner(), point);
-  KernelBuilder::Operand operand = kernel.input(at.getSource(), source);
-  kernel.result(resultType(), point);
-  KernelOp result = kernel.create([&](OpBuilder &body, ValueRange inputs, ValueRange, ValueRange) {
-    return SmallVector<Value>{scalarOf(body, loc, operand, inputs)};
-  });
-  return replace(result.getResults());
-}
-
 LogicalResult Former::concat(ConcatOp concat) {
   Value whole = EmptyOp::create(b, loc, resultType());
   SizeAttr begin = SizeAttr::constant(b.getContext(), 0);
@@ -575,7 +561,6 @@ LogicalResult Former::run() {
       .Case([&](ReduceOp o) { return reduce(o); })
       .Case([&](ArgReduceOp o) { return argReduce(o); })
       .Case([&](ContractOp o) { return contract(o); })
-      .Case([&](AtWinnerOp o) { return atWinner(o); })
       .Case([&](ConcatOp o) { return concat(o); })
       .Case([&](UnsliceOp o) { return unslice(o); })
       .Case([&](IotaOp o) { return iota(o); })

@@ -211,7 +211,12 @@ bool Grouper::pull(const Group &group, KernelOp reader, llvm::SetVector<Operatio
         mapAt(reader.getMaps(), i).getResult(0) != getAffineDimExpr(entry, func.getContext()))
       continue;
     // What is in memory anyway is read from there.
-    bool stored = llvm::any_of(maker->getUsers(), [](Operation *user) { return !isa<KernelOp>(user); });
+    // So is a sum of features that others read who are in no group: their code might add in another order, and what is
+    // compared with a maximum has to be the same bit for bit.
+    bool stored = llvm::any_of(maker->getUsers(), [&](Operation *user) {
+      auto kernel = dyn_cast<KernelOp>(user);
+      return !kernel || (!isMap(maker) && !isReduction(kernel) && !entryIterator(kernel, group.order));
+    });
     if (stored)
       continue;
     if (!pull(group, maker, pulled))

@@ -151,14 +151,6 @@ func.func @sum_has_no_winner(%m: tensor<?xf32, #gnn.dims<s1>>, %i: tensor<?xi32,
 
 // -----
 
-func.func @at_winner(%m: tensor<?x4xf32, #gnn.dims<s1, 4>>, %w: tensor<?xi32, #gnn.dims<s0>>, %i: tensor<?xi32, #gnn.dims<s1>>) {
-  // expected-error@+1 {{'gnn.at_winner' op the winner has sizes <s0>, but after the first should have the source's, <4>}}
-  %0 = gnn.at_winner %m, %w by %i : (tensor<?x4xf32, #gnn.dims<s1, 4>>, tensor<?xi32, #gnn.dims<s0>>, tensor<?xi32, #gnn.dims<s1>>) -> tensor<?xf32, #gnn.dims<s0>>
-  return
-}
-
-// -----
-
 func.func @segment_softmax(%m: tensor<?xf32, #gnn.dims<s1>>, %i: tensor<?x2xi32, #gnn.dims<s1, 2>>) {
   // expected-error@+1 {{'gnn.segment_softmax' op the index array has to have one dimension, but has 2}}
   %0 = gnn.segment_softmax %m by %i into <s0> : (tensor<?xf32, #gnn.dims<s1>>, tensor<?x2xi32, #gnn.dims<s1, 2>>) -> tensor<?xf32, #gnn.dims<s1>>

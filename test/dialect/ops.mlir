@@ -29,8 +29,6 @@ func.func @messages(%x: tensor<?x?x8xf32, #gnn.dims<s0, s2, 8>>, %m: tensor<?x8x
   %sum = gnn.segment_reduce sum %m by [%i, %j] at 0 dims [0, 1] : (tensor<?x8xf32, #gnn.dims<s1, 8>>, tensor<?xi32, #gnn.dims<s1>>, tensor<?xi32, #gnn.dims<s1>>) -> tensor<?x?x8xf32, #gnn.dims<s0, s2, 8>>
   // CHECK: %[[MAX:.*]], %[[WINNER:.*]] = gnn.segment_reduce max %{{.*}} by [%{{.*}}] at 0 dims [0] empty %{{.*}} : (tensor<?x8xf32, #gnn.dims<s1, 8>>, tensor<?xi32, #gnn.dims<s1>>, tensor<f32, #gnn.dims<>>) -> (tensor<?x8xf32, #gnn.dims<s0, 8>>, tensor<?x8xi32, #gnn.dims<s0, 8>>)
   %max, %winner = gnn.segment_reduce max %m by [%i] at 0 dims [0] empty %c : (tensor<?x8xf32, #gnn.dims<s1, 8>>, tensor<?xi32, #gnn.dims<s1>>, tensor<f32, #gnn.dims<>>) -> (tensor<?x8xf32, #gnn.dims<s0, 8>>, tensor<?x8xi32, #gnn.dims<s0, 8>>)
-  // CHECK: gnn.at_winner %{{.*}}, %[[WINNER]] by %{{.*}} :
-  %best = gnn.at_winner %m, %winner by %i : (tensor<?x8xf32, #gnn.dims<s1, 8>>, tensor<?x8xi32, #gnn.dims<s0, 8>>, tensor<?xi32, #gnn.dims<s1>>) -> tensor<?x8xf32, #gnn.dims<s0, 8>>
   // CHECK: gnn.segment_softmax %{{.*}} by %{{.*}} into <s0> :
   %softmax = gnn.segment_softmax %m by %i into <s0> : (tensor<?x8xf32, #gnn.dims<s1, 8>>, tensor<?xi32, #gnn.dims<s1>>) -> tensor<?x8xf32, #gnn.dims<s1, 8>>
   // CHECK: gnn.segment_logsumexp %{{.*}} by %{{.*}} :

@@ -153,17 +153,6 @@ void Interpreter::eval(SegmentReduceOp op) {
     set(op.getWinner(), std::move(winner));
 }
 
-void Interpreter::eval(AtWinnerOp op) {
-  Tensor result = empty(op.getResult());
-  forEachIndex(result.shape, [&](ArrayRef<int64_t> index) {
-    Shape entry(index);
-    entry[0] = static_cast<int64_t>(tensor(op.getWinner()).at(index));
-    if (entry[0] >= 0)
-      result.at(index) = tensor(op.getSource()).at(entry);
-  });
-  set(op.getResult(), std::move(result));
-}
-
 /// log of a sum of exponentials, -inf for none.
 static Cell logSumExp(ArrayRef<Cell> scores) {
   Cell top = -INFINITY, sum = 0;

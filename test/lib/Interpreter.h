@@ -68,7 +68,6 @@ private:
   void eval(gnn::AddSelfLoopsOp op);
   void eval(gnn::GatherOp op);
   void eval(gnn::SegmentReduceOp op);
-  void eval(gnn::AtWinnerOp op);
   void eval(gnn::SegmentSoftmaxOp op);
   void eval(gnn::SegmentLogSumExpOp op);
   void eval(gnn::ReduceOp op);

@@ -170,25 +170,6 @@ def Gnn_SegmentReduceOp : Gnn_DiffOp<"segment_reduce", [AttrSizedOperandSegments
   let hasVerifier = 1;
 }
 
-def Gnn_AtWinnerOp : Gnn_DiffOp<"at_winner"> {
-  let summary = "The value of the winning entry of each segment";
-  let description = [{
-    `y[v, f...] = m[winner[v, f...], f...]`, 0 where the winner is -1. The source's first dimension is that of the
-    rank-1 index array, which says what segment each entry is in. The reverse sweep recomputes a maximum with it from the
-    saved winners.
-
-    ```mlir
-    %y = gnn.at_winner %m, %winner by %dst
-        : (tensor<?x16xf32, #gnn.dims<s1, 16>>, tensor<?x16xi32, #gnn.dims<s0, 16>>, tensor<?xi32, #gnn.dims<s1>>)
-        -> tensor<?x16xf32, #gnn.dims<s0, 16>>
-    ```
-  }];
-  let arguments = (ins Gnn_Tensor:$source, Gnn_IndexTensor:$winner, Gnn_IndexTensor:$index);
-  let results = (outs Gnn_Tensor:$result);
-  let assemblyFormat = "$source `,` $winner `by` $index attr-dict `:` functional-type(operands, results)";
-  let hasVerifier = 1;
-}
-
 def Gnn_SegmentSoftmaxOp : Gnn_DiffOp<"segment_softmax"> {
   let summary = "Softmax over the entries of each segment";
   let description = [{

@@ -16,11 +16,10 @@
 !f = tensor<2xf64, #gnn.dims<2>>
 !s = tensor<f64, #gnn.dims<>>
 
-// The maximum is read at its winner, and the gradient shared by the entries equal to it.
+// The gradient is shared by the entries equal to the maximum.
 // CHECK-LABEL: func.func @segment_max(
 // CHECK-SAME: %[[X:.*]]: tensor{{.*}}, %[[I:.*]]: tensor{{.*}}, %[[Y_ADJ:.*]]: tensor
-// CHECK: %{{.*}}, %[[WINNER:.*]] = gnn.segment_reduce max %[[X]] by [%[[I]]]
-// CHECK: %[[TOP:.*]] = gnn.at_winner %[[X]], %[[WINNER]] by %[[I]]
+// CHECK: %[[TOP:.*]], %{{.*}} = gnn.segment_reduce max %[[X]] by [%[[I]]]
 // CHECK: %[[AT_ENTRY:.*]] = gnn.gather %[[TOP]][%[[I]]]
 // CHECK: arith.cmpf oeq, %[[X]], %[[AT_ENTRY]]
 // CHECK: %[[COUNT:.*]] = gnn.segment_reduce sum
@@ -45,14 +44,6 @@ func.func @segment_max_pairs(%x: !e, %i: !ei {test.value = array<f64: 1.0, -1.0,
     attributes {test.sizes = array<i64: 2, 6>} {
   %y, %w = gnn.segment_reduce max %x by [%i, %j] at 0 dims [1, 0] empty %f : (!e, !ei, !ei, !s) -> (!nn, !nni)
   return %y : !nn
-}
-
-// The second derivative of a maximum goes to its winning entry.
-func.func @at_winner(%x: !ef, %i: !ei {test.value = array<f64: 1.0, -1.0, 1.0, 3.0, 0.0, 3.0>}) -> !nf attributes {test.sizes = array<i64: 4, 6>} {
-  %y, %w = gnn.segment_reduce max %x by [%i] at 0 dims [0] : (!ef, !ei) -> (!nf, !ni)
-  %xx = arith.mulf %x, %x : !ef
-  %t = gnn.at_winner %xx, %w by %i : (!ef, !ni, !ei) -> !nf
-  return %t : !nf
 }
 
 func.func @max(%x: !nf) -> !f attributes {test.sizes = array<i64: 4>} {
