@@ -2,18 +2,17 @@
 #include "Arena.h"
 
 #include "Failure.h"
+#include "Pages.h"
 
 #include <algorithm>
 #include <cstring>
 #include <numeric>
-#include <sys/mman.h>
 
 using namespace gnnrt;
 
 namespace {
 
 constexpr int64_t alignment = 64, slack = 64;
-constexpr int64_t hugePage = int64_t(2) << 20;
 
 int64_t roundUp(int64_t value, int64_t unit) { return (value + unit - 1) / unit * unit; }
 
@@ -45,13 +44,11 @@ char *Arena::take(int64_t bytes) {
 }
 
 void Arena::addBlock(int64_t bytes) {
-  int64_t size = roundUp(bytes, bytes >= 2 * hugePage ? hugePage : 4096);
+  int64_t size = roundUp(bytes, bytes >= largeBlock ? hugePageBytes : pageBytes);
   blocks.reserve(blocks.size() + 1);
-  void *memory = mmap(nullptr, size_t(size), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  if (memory == MAP_FAILED)
+  void *memory = mapPages(size);
+  if (!memory)
     fail(GNNRT_ERROR_MEMORY, "out of memory: this call needs ", readable(size), " of working memory");
-  if (size >= 2 * hugePage)
-    madvise(memory, size_t(size), MADV_HUGEPAGE); // only a hint; where it is not granted nothing is lost
   blocks.push_back({static_cast<char *>(memory), size, 0});
 }
 
@@ -66,7 +63,7 @@ void Arena::reset() noexcept {
 
 void Arena::release() noexcept {
   for (Block &block : blocks)
-    munmap(block.memory, size_t(block.bytes));
+    unmapPages(block.memory, block.bytes);
   blocks.clear();
 }
 

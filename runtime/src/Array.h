@@ -7,6 +7,8 @@
 #ifndef GNNRT_SRC_ARRAY_H
 #define GNNRT_SRC_ARRAY_H
 
+#include "Pages.h"
+
 #include <algorithm>
 #include <cstdint>
 #include <limits>
@@ -25,9 +27,9 @@ template <typename T> class Array {
 public:
   Array() = default;
   explicit Array(int64_t count) {
-    if (count < 0 || uint64_t(count) > std::numeric_limits<size_t>::max() / 2 / sizeof(T))
+    if (count < 0 || count > std::numeric_limits<int64_t>::max() / 2 / int64_t(sizeof(T)))
       throw std::bad_alloc();
-    memory = static_cast<T *>(::operator new(size_t(count) * sizeof(T), alignment));
+    memory = static_cast<T *>(allocateArray(count * int64_t(sizeof(T))));
     length = count;
   }
   Array(Array &&other) noexcept { swap(other); }
@@ -35,7 +37,10 @@ public:
     swap(other);
     return *this;
   }
-  ~Array() { ::operator delete(memory, alignment); }
+  ~Array() {
+    if (memory)
+      freeArray(memory, length * int64_t(sizeof(T)));
+  }
 
   T *data() { return memory; }
   const T *data() const { return memory; }
@@ -48,7 +53,6 @@ public:
   }
 
 private:
-  static constexpr std::align_val_t alignment{64};
   T *memory = nullptr;
   int64_t length = 0;
 };

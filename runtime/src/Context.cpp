@@ -3,6 +3,7 @@
 
 #include "Boundary.h"
 #include "Frame.h"
+#include "Profile.h"
 
 #include <sched.h>
 #include <system_error>

@@ -12,6 +12,10 @@
 #include <string>
 #include <sys/types.h>
 
+namespace gnnrt {
+class Profile;
+} // namespace gnnrt
+
 struct gnnrt_context {
   explicit gnnrt_context(int32_t threads);
   ~gnnrt_context();
@@ -27,8 +31,10 @@ struct gnnrt_context {
   gnnrt::Arena arena;   // buffers of bodies
   gnnrt::Arena staging; // converted indices and staged outputs
   gnnrt::PlanCache plans;
-  std::unique_ptr<gnnrt_frame> frame; // the state of a call, kept so that a call need not allocate
-  std::atomic<bool> busy{false};      // a call is running
+  std::unique_ptr<gnnrt_frame> frame;      // the state of a call, kept so that a call need not allocate
+  std::atomic<bool> busy{false};           // a call is running
+  std::unique_ptr<gnnrt::Profile> profile; // what was recorded, also after it was switched off
+  bool profiling = false;
 
 private:
   pid_t process;

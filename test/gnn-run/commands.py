@@ -238,6 +238,69 @@ class Infer(TestCase):
         self.assertEqual(decode(target)[0]["out"][1], [1])
 
 
+class Bench(TestCase):
+    def setUp(self):
+        super().setUp()
+        parameters = {"p.w": ("F64", [3, 2], [1, 2, 3, 4, 5, 6]), "p.b": ("F64", [2], [0.5, -0.5])}
+        self.parameters = self.write("p.safetensors", encode(parameters))
+
+    def bench(self, *arguments):
+        return self.run_tool("bench", "predict", "--data", self.data, "--checkpoint", self.parameters, *arguments)
+
+    def result(self, *arguments):
+        self.bench("--json", "result.json", *arguments)
+        return json.loads(self.path("result.json").read_text())
+
+    def test_says_median_and_least(self):
+        lines = self.bench("--repeat", "4", "--threads", "1").stdout.splitlines()
+        self.assertEqual(len(lines), 1)
+        self.assertRegex(lines[0], r"^predict: median [\d.]+ (us|ms|s), least [\d.]+ (us|ms|s) of 4 calls on 1 thread$")
+
+    def test_json(self):
+        result = self.result("--repeat", "5", "--warmup", "0", "--threads", "2")
+        self.assertEqual((result["entry"], result["repeat"], result["warmup"], result["threads"]), ("predict", 5, 0, 2))
+        self.assertEqual(result["median_seconds"], sorted(result["seconds"])[2])
+        self.assertEqual(result["min_seconds"], min(result["seconds"]))
+        self.assertNotIn("profile", result)
+        self.assertEqual(json.loads(self.bench("--json", "-").stdout)["entry"], "predict")
+
+    def test_median_of_an_even_number(self):
+        result = self.result("--repeat", "2")
+        self.assertAlmostEqual(result["median_seconds"], sum(result["seconds"]) / 2, 15)
+
+    def test_profile(self):
+        result = self.result("--repeat", "6", "--profile")
+        records = {record["name"]: record for record in result["profile"]}
+        self.assertEqual(sorted(records), ["argmax (fake.gnn:8)", "linear (fake.gnn:7)"])
+        self.assertEqual([record["calls"] for record in records.values()], [6, 6])
+        seconds = [record["seconds"] for record in result["profile"]]
+        self.assertEqual(seconds, sorted(seconds, reverse=True))
+        self.assertAlmostEqual(sum(seconds) + result["outside_seconds"], sum(result["seconds"]), 12)
+        self.assertLess(sum(record["share"] for record in result["profile"]), 1)
+
+    def test_table(self):
+        lines = self.bench("--repeat", "6", "--profile").stdout.splitlines()
+        self.assertEqual(lines[1].split(), ["calls", "total", "each", "run", "share", "step"])
+        self.assertEqual(sorted(line.split("%  ")[1] for line in lines[2:4]), ["argmax (fake.gnn:8)", "linear (fake.gnn:7)"])
+        self.assertRegex(lines[2], r"^ +6 ")
+        self.assertRegex(lines[4], "outside of steps$")
+
+    def test_an_entry_without_steps(self):
+        result = self.run_tool("bench", "--entry", "count", "--size", "n=3", "--profile", "--json", "-")
+        self.assertEqual(json.loads(result.stdout)["profile"], [])
+
+    def test_parameters_come_from_their_initialisers(self):
+        self.run_tool("bench", "train_step", "--data", self.data, "--repeat", "1")
+
+    def test_inout_values_go_on(self):
+        """The third step fails, which is after two calls."""
+        parameters = {"opt.step": ("I64", [], [1]), "p.w": ("F64", [3, 2], [0] * 6), "p.b": ("F64", [2], [0, 0])}
+        data = self.write("s.safetensors", encode(parameters))
+        arguments = ("train_step", "--data", self.data, "--checkpoint", data, "--set", "fail_at=3", "--warmup", "0")
+        self.run_tool("bench", *arguments, "--repeat", "2")
+        self.refused(self.run_tool("bench", *arguments, "--repeat", "3", status=1), "the step was told to fail here")
+
+
 class Gradients(TestCase):
     AWKWARD = "nodes=20,edges=60,isolated,loops,duplicates,hub"
 

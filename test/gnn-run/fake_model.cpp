@@ -140,24 +140,38 @@ constexpr gnnrt_arg_desc predictArgs[] = {
     tensor("best", GNNRT_OUTPUT, GNNRT_INDEX, nDims, 1, 2),
 };
 
-int32_t predictBody(gnnrt_frame *frame, void **buffers, int64_t *sizes) {
-  int64_t n = sizes[0], in = sizes[1], out = sizes[2];
-  auto *w = static_cast<const Real *>(buffers[0]), *b = static_cast<const Real *>(buffers[1]);
-  auto *x = static_cast<const Real *>(buffers[2]);
-  auto *y = static_cast<Real *>(gnnrt_frame_output(frame, 3));
-  auto *best = static_cast<int32_t *>(gnnrt_frame_output(frame, 4));
-  for (int64_t i = 0; i < n; ++i) {
-    best[i] = 0;
+/// Arguments: w, b, x, y, sizes.
+void predictKernel(void *const *args, const gnnrt_task *task) {
+  auto *sizes = static_cast<const int64_t *>(args[4]);
+  int64_t in = sizes[1], out = sizes[2];
+  auto *w = static_cast<const Real *>(args[0]), *b = static_cast<const Real *>(args[1]);
+  auto *x = static_cast<const Real *>(args[2]);
+  auto *y = static_cast<Real *>(args[3]);
+  for (int64_t i = task->row_begin; i < task->row_end; ++i)
     for (int64_t o = 0; o < out; ++o) {
       double value = b[o];
       for (int64_t k = 0; k < in; ++k)
         value += static_cast<double>(x[i * in + k]) * static_cast<double>(w[k * out + o]);
       y[i * out + o] = static_cast<Real>(value);
-      if (y[i * out + o] > y[i * out + best[i]])
-        best[i] = static_cast<int32_t>(o);
     }
-  }
-  return GNNRT_OK;
+}
+
+/// Arguments: y, best, sizes.
+void bestKernel(void *const *args, const gnnrt_task *task) {
+  auto *y = static_cast<const Real *>(args[0]);
+  auto *best = static_cast<int32_t *>(args[1]);
+  int64_t out = static_cast<const int64_t *>(args[2])[2];
+  for (int64_t i = task->row_begin; i < task->row_end; ++i)
+    best[i] = static_cast<int32_t>(std::max_element(y + i * out, y + (i + 1) * out) - (y + i * out));
+}
+
+int32_t predictBody(gnnrt_frame *frame, void **buffers, int64_t *sizes) {
+  void *y = gnnrt_frame_output(frame, 3), *best = gnnrt_frame_output(frame, 4);
+  void *predictArgs[] = {buffers[0], buffers[1], buffers[2], y, sizes}, *bestArgs[] = {y, best, sizes};
+  if (int32_t status =
+          gnnrt_launch_rows(frame, "linear (fake.gnn:7)", predictKernel, predictArgs, sizes[0], sizes[1] * sizes[2]))
+    return status;
+  return gnnrt_launch_rows(frame, "argmax (fake.gnn:8)", bestKernel, bestArgs, sizes[0], sizes[2]);
 }
 
 // ---- A layer and its derivative: sets nodes, edges, F, O ------------------------------------------------------

@@ -258,6 +258,29 @@ class CommandLine(TestCase):
         self.refused(result, "no value for p.w and p.b")
 
 
+class Bench(TestCase):
+    def bench(self, *arguments, status):
+        result = self.run_tool("bench", *arguments, status=status)
+        self.assertEqual(result.stdout, "")
+        return result
+
+    def test_no_entry(self):
+        self.refused(self.bench("--size", "n=3", status=2), "entry is required", "gnn-run bench --help")
+
+    def test_unknown_entry(self):
+        self.refused(self.bench("counts", "--size", "n=3", status=1), "counts", "count")
+
+    def test_missing_data(self):
+        self.refused(self.bench("predict", status=1), "no value for")
+
+    def test_numbers_of_calls(self):
+        for option, value in (("--repeat", "0"), ("--repeat", "some"), ("--warmup", "-1")):
+            self.refused(self.bench("count", "--size", "n=3", option, value, status=2), option)
+
+    def test_nowhere_to_write(self):
+        self.refused(self.bench("count", "--size", "n=3", "--json", "nowhere/out", status=1), "nowhere does not exist")
+
+
 class Outputs(TestCase):
     """Whatever fails, what was there stays."""
 

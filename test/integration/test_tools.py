@@ -1,5 +1,6 @@
 """The tools on whole programs: failed builds leave what was there, files that cannot be used are refused, gradcheck."""
 
+import json
 import os
 import pathlib
 import stat
@@ -168,6 +169,27 @@ class Data(harness.TestCase):
 
     def test_features_are_integers(self):
         self.refused(self.changed(x=np.eye(34, dtype=np.int32)), r"\bx\b")
+
+
+class Bench(harness.TestCase):
+    """`gnn-run bench --profile`: the steps of a real model, by the lines that they come from."""
+
+    def test_steps_have_names_and_lines(self):
+        data, program = harness.work_folder() / "bench.safetensors", harness.work_folder() / "bench.gnn"
+        program.write_text(
+            "export fn layer[N, In, Out](x: real[N, In], w: real[In, Out]) -> real[N, Out] {\n"
+            "  return tanh(x @ w);\n"
+            "}\n"
+        )
+        safetensors_io.write(data, {"x": np.ones((50, 3)), "w": np.ones((3, 2))})
+        result = harness.run("gnn-run", "bench", harness.compiled(program), "layer", "--data", data, "--repeat", "4",
+                             "--profile", "--json", "-")
+        records = json.loads(result.stdout)["profile"]
+        self.assertTrue(records)
+        for record in records:
+            self.assertRegex(record["name"], r"^\S.* \(bench\.gnn:2\)$")
+            self.assertEqual(record["calls"], 4)
+        self.assertTrue(any(record["name"].startswith("matmul ") for record in records))
 
 
 class GradCheck(harness.TestCase):

@@ -131,4 +131,36 @@ TEST(Arena, MoreThanThereIs) {
   EXPECT_EQ(reserveOne(context, 1000), GNNRT_OK); // the context is as good as before
 }
 
+TEST(Pages, LargeBlocksBeginWhereHugePagesDo) {
+  constexpr uintptr_t huge = uintptr_t(2) << 20;
+  for (int64_t bytes : {int64_t(4) << 20, (int64_t(5) << 20) + 3, int64_t(64) << 20}) {
+    Context context;
+    withFrame(context, [&](gnnrt_frame *frame) {
+      gnnrt_lifetime life = {0, 0};
+      void *memory = nullptr;
+      EXPECT_EQ(gnnrt_reserve(frame, 1, &bytes, &life, &memory), 0);
+      EXPECT_EQ(reinterpret_cast<uintptr_t>(memory) % huge, 0u);
+      std::memset(memory, 1, size_t(bytes) + 64);
+      return 0;
+    });
+  }
+  Context context;
+  int64_t edges = 2000000;
+  std::vector<int32_t> src(edges), dst(edges);
+  for (int64_t e = 0; e < edges; ++e) {
+    src[e] = int32_t(e % 1000);
+    dst[e] = int32_t(e % 999);
+  }
+  Graph graph(context, 1000, 1000, src, dst);
+  EXPECT_EQ(reinterpret_cast<uintptr_t>(gnnrt_graph_src(graph)) % huge, 0u);
+  withFrame(context, [&](gnnrt_frame *frame) {
+    const gnnrt_order_view &seen = view(gnnrt_in_order(frame, graph));
+    for (const int32_t *array : {seen.perm, seen.other}) {
+      EXPECT_EQ(reinterpret_cast<uintptr_t>(array) % huge, 0u);
+      EXPECT_EQ(array[edges + 63], array[edges - 1]);
+    }
+    return 0;
+  });
+}
+
 } // namespace

@@ -30,7 +30,7 @@ struct Call : testing::Test {
   gnnrt_status call(const gnnrt_graph *g, DLTensor *xs, DLTensor *ws, DLTensor *outs) {
     return entry.call(context, {graphValue(g), tensorValue(xs), tensorValue(ws), tensorValue(outs)});
   }
-  void refused(gnnrt_status status, gnnrt_status expected, const char *message) {
+  void refused(gnnrt_status status, gnnrt_status expected, const std::string &message) {
     EXPECT_EQ(status, expected);
     EXPECT_EQ(context.error(), message);
     EXPECT_EQ(out, std::vector<float>(100, 7.0f));
@@ -70,8 +70,8 @@ TEST_F(Call, OtherInterfaceVersion) {
   description.abi_version = 99;
   gnnrt_value values[4] = {};
   refused(gnnrt_status(gnnrt_call(context, &description, values, 4)), GNNRT_ERROR_ABI,
-          "`layer` was compiled for version 99 of the runtime's interface, but this runtime has version 2: compile it "
-          "again");
+          "`layer` was compiled for version 99 of the runtime's interface, but this runtime has version " +
+              std::to_string(GNNRT_ABI_VERSION) + ": compile it again");
 }
 
 TEST_F(Call, Dtypes) {

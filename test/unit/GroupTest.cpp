@@ -183,16 +183,17 @@ std::vector<float> attend(int32_t threads, const gnnrt_graph *graph, const std::
                           const std::vector<float> &x, int64_t width) {
   Context context(threads);
   int64_t nodes = gnnrt_graph_num_dst(graph);
-  std::vector<float> most(nodes, 7), total(nodes, 7), scale(nodes, 7), out(nodes * width, 7);
-  std::vector<int32_t> count(nodes, 7);
+  // One row, and below one slot, more than needed: memory of no elements has an address, too.
+  std::vector<float> most(nodes + 1, 7), total(nodes + 1, 7), scale(nodes + 1, 7), out((nodes + 1) * width, 7);
+  std::vector<int32_t> count(nodes + 1, 7);
   EXPECT_EQ(
       withFrame(
           context,
           [&](gnnrt_frame *frame) {
             const gnnrt_order *order = gnnrt_in_order(frame, graph);
             int64_t slots = view(order).num_slots;
-            std::vector<float> mostSlots(slots, 9), totalSlots(slots, 9), outSlots(slots * width, 9);
-            std::vector<int32_t> countSlots(slots, 9);
+            std::vector<float> mostSlots(slots + 1, 9), totalSlots(slots + 1, 9), outSlots((slots + 1) * width, 9);
+            std::vector<int32_t> countSlots(slots + 1, 9);
             Attention attention = {&view(order),      width,           score.data(),     x.data(),     most.data(),
                                    total.data(),      scale.data(),    out.data(),       count.data(), mostSlots.data(),
                                    totalSlots.data(), outSlots.data(), countSlots.data()};
@@ -207,6 +208,7 @@ std::vector<float> attend(int32_t threads, const gnnrt_graph *graph, const std::
           }),
       GNNRT_OK)
       << context.error();
+  out.resize(nodes * width);
   return out;
 }
 

@@ -86,8 +86,9 @@ TEST_F(Model, ForAnotherMachine) {
 
 TEST_F(Model, OfAnotherVersionOrProcessor) {
   refused(path("unit-other-abi.so"), GNNRT_ERROR_ABI,
-          path("unit-other-abi.so") + " was compiled for version 999 of the runtime's interface, but this runtime has "
-                                      "version 1: build it again with the gnnc that belongs to this runtime");
+          path("unit-other-abi.so") +
+              " was compiled for version 999 of the runtime's interface, but this runtime has version " +
+              std::to_string(GNNRT_ABI_VERSION) + ": build it again with the gnnc that belongs to this runtime");
   refused(path("unit-other-processor.so"), GNNRT_ERROR_ABI,
           path("unit-other-processor.so") +
               " was compiled for imaginary-v9, but this machine's processor lacks avx1024, "

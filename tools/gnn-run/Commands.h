@@ -37,10 +37,16 @@ struct GradcheckOptions : CallOptions {
   int64_t maxEntries = 256, directions = 8;
 };
 
+struct BenchOptions : CallOptions {
+  int64_t repeat = 20, warmup = 3;
+  bool profile = false;
+};
+
 int train(const TrainOptions &options);
 int infer(const CallOptions &options);
 int vjp(const CallOptions &options);
 int gradcheck(const GradcheckOptions &options);
+int bench(const BenchOptions &options);
 
 } // namespace gnnrun
 

@@ -57,6 +57,18 @@ Graph Runtime::graphFromDense(const std::string &name, const Tensor &matrix) {
   return Graph(graph);
 }
 
+void Runtime::startProfile() { check(gnnrt_profile(context, 1), "profile"); }
+
+std::vector<ProfileRecord> Runtime::profile() const {
+  std::vector<ProfileRecord> records;
+  for (int64_t i = 0; i < gnnrt_profile_count(context); ++i) {
+    gnnrt_profile_entry entry;
+    check(gnnrt_profile_read(context, i, &entry), "profile");
+    records.push_back({entry.name, entry.calls, static_cast<double>(entry.nanoseconds) * 1e-9});
+  }
+  return records;
+}
+
 void Runtime::call(const Entry &entry, const std::vector<gnnrt_value> &values) {
   check(gnnrt_model_call(context, model, entry.name.c_str(), values.data(), static_cast<int32_t>(values.size())),
         entry.name);

@@ -13,6 +13,13 @@ struct GraphDeleter {
 };
 using Graph = std::unique_ptr<gnnrt_graph, GraphDeleter>;
 
+/// What a step of an entry took: kernels and matrix products, by their names and source lines.
+struct ProfileRecord {
+  std::string name;
+  int64_t calls = 0;
+  double seconds = 0;
+};
+
 class Runtime {
 public:
   /// `threads` 0: as many as the machine offers.
@@ -28,6 +35,10 @@ public:
   Graph graphFromCoo(const std::string &name, int64_t numSrc, int64_t numDst, const Tensor &src, const Tensor &dst);
   Graph graphFromCsr(const std::string &name, int64_t numSrc, const Tensor &indptr, const Tensor &indices);
   Graph graphFromDense(const std::string &name, const Tensor &matrix);
+
+  /// From here on calls are measured; what was measured before is forgotten.
+  void startProfile();
+  std::vector<ProfileRecord> profile() const;
 
   void call(const Entry &entry, const std::vector<gnnrt_value> &values);
 

@@ -75,12 +75,12 @@ void addTrain(CLI::App &app, TrainOptions &options) {
       ->check(CLI::Range(int64_t(1), int64_t(1) << 40).description(""));
 }
 
-CLI::App *addCall(CLI::App &app, const char *name, const char *help, CallOptions &options) {
+CLI::App *addCall(CLI::App &app, const char *name, const char *help, CallOptions &options,
+                  const char *entryOption = "--entry,--vjp",
+                  const char *entryHelp = "Entry point, or function with an `export vjp`") {
   CLI::App *command = app.add_subcommand(name, help);
   addCommon(*command, options);
-  command->add_option("--entry,--vjp", options.entry, "Entry point, or function with an `export vjp`")
-      ->required()
-      ->type_name("NAME");
+  command->add_option(entryOption, options.entry, entryHelp)->required()->type_name("NAME");
   command->add_option("--checkpoint,--params", options.checkpoint, "Parameters by path (safetensors)")
       ->type_name("FILE");
   command->add_option("--seed", options.inputs.seed, "Seed of keys and of what is drawn at random")
@@ -118,6 +118,20 @@ void addGradcheck(CLI::App &app, GradcheckOptions &options) {
       ->check(CLI::Range(int64_t(1), int64_t(1) << 20).description(""));
 }
 
+void addBench(CLI::App &app, BenchOptions &options) {
+  CLI::App *command = addCall(app, "bench", "Call an entry point again and again and say how long that takes", options,
+                              "entry,--entry", "Entry point");
+  command->add_option("--repeat", options.repeat, "Number of calls that are measured")
+      ->capture_default_str()
+      ->type_name("N")
+      ->check(CLI::Range(int64_t(1), int64_t(1) << 30));
+  command->add_option("--warmup", options.warmup, "Calls before that, which are not")
+      ->capture_default_str()
+      ->type_name("N")
+      ->check(CLI::Range(int64_t(0), int64_t(1) << 30));
+  command->add_flag("--profile", options.profile, "Say which steps take the time, with their lines in the program");
+}
+
 /// Messages may quote bytes of damaged files; what is no UTF-8 text must not reach the terminal.
 std::string printable(const std::string &text) {
   std::string result;
@@ -149,11 +163,13 @@ int run(int argc, char **argv) {
   CallOptions inferOptions;
   GradcheckOptions gradcheckOptions;
   CallOptions vjpOptions;
+  BenchOptions benchOptions;
   addTrain(app, trainOptions);
   addCall(app, "infer", "Call an entry point once and write its results", inferOptions)
       ->add_option("-o,--output", inferOptions.output, "Where to write the results (safetensors)")
       ->type_name("FILE");
   addGradcheck(app, gradcheckOptions);
+  addBench(app, benchOptions);
   addCall(app, "vjp",
           "Call an `export vjp` pair; cotangents are the data's <result>_adj, gradients come as <input>_adj",
           vjpOptions)
@@ -168,6 +184,8 @@ int run(int argc, char **argv) {
     return train(trainOptions);
   if (app.got_subcommand("infer"))
     return infer(inferOptions);
+  if (app.got_subcommand("bench"))
+    return bench(benchOptions);
   return app.got_subcommand("vjp") ? vjp(vjpOptions) : gradcheck(gradcheckOptions);
 }
 

@@ -159,7 +159,8 @@ typedef struct gnnrt_combine {
   int32_t dtype;
 } gnnrt_combine;
 
-/* Runs a kernel over all rows of an order (tasks of equal work, cut rows combined). `name` stands in profiles. */
+/* Runs a kernel over all rows of an order (tasks of equal work, cut rows combined). `name` stands in profiles, of these
+ * and all that follow: the step and its source line, as "relu (gcn.gnn:12)". */
 GNNRT_API int32_t gnnrt_launch_order(gnnrt_frame *frame, const char *name, gnnrt_kernel kernel, void *const *args,
                                      const gnnrt_order *order, const gnnrt_combine *combines, int32_t num_combines);
 /* A group: a kernel that takes several steps over each row, each reading for the whole row what earlier ones made of

@@ -100,6 +100,25 @@ typedef union gnnrt_value {
 GNNRT_API gnnrt_status gnnrt_model_call(gnnrt_context *ctx, const gnnrt_model *model, const char *entry,
                                         const gnnrt_value *values, int32_t num_values);
 
+/* ---- Profiles: where a context's calls spend their time --------------------------------------------------- */
+
+/* What one step of an entry's body took: a kernel or a matrix product. */
+typedef struct gnnrt_profile_entry {
+  const char *entry;   /* the entry point */
+  const char *name;    /* the step and its line in the program: "matmul (gcn.gnn:12)" */
+  int64_t calls;       /* how often it ran */
+  int64_t nanoseconds; /* what that took in all, by the clock */
+} gnnrt_profile_entry;
+
+/* Switches measuring on (on != 0), with an empty profile, or off, which leaves the profile to be read. Between calls, by
+ * the thread that uses the context. Results are the same to the bit with and without; what is not on costs nothing. */
+GNNRT_API gnnrt_status gnnrt_profile(gnnrt_context *ctx, int32_t on);
+/* The number of records: one for each step that ran, in the order in which they first did. */
+GNNRT_API int64_t gnnrt_profile_count(const gnnrt_context *ctx);
+/* Record `index`. Its texts belong to the context, and are valid until a profile is switched on again. Steps are called
+ * as the model names them; two steps of an entry with one name and line share a record. */
+GNNRT_API gnnrt_status gnnrt_profile_read(gnnrt_context *ctx, int64_t index, gnnrt_profile_entry *out);
+
 #ifdef __cplusplus
 }
 #endif
