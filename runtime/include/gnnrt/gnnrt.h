@@ -110,8 +110,9 @@ typedef struct gnnrt_profile_entry {
   int64_t nanoseconds; /* what that took in all, by the clock */
 } gnnrt_profile_entry;
 
-/* Switches measuring on (on != 0), with an empty profile, or off, which leaves the profile to be read. Between calls, by
- * the thread that uses the context. Results are the same to the bit with and without; what is not on costs nothing. */
+/* Switches measuring on (on != 0), with an empty profile, or off, which leaves the profile to be read. Between calls,
+ * by the thread that uses the context. Results are the same to the bit with and without; what is not on costs nothing.
+ */
 GNNRT_API gnnrt_status gnnrt_profile(gnnrt_context *ctx, int32_t on);
 /* The number of records: one for each step that ran, in the order in which they first did. */
 GNNRT_API int64_t gnnrt_profile_count(const gnnrt_context *ctx);
