@@ -1,6 +1,6 @@
 """Times a training step of each layer, fused and with --no-fuse, and what it needs of memory.
 
-    run.py --build build/release [--layers gcn,gat] [--graphs arxiv,knn] [--repeat 9] [--limit FOLDER] [--memory] [--out results.md]
+    run.py --build build/release [--layers gcn,gat] [--graphs arxiv,knn] [--repeat 9] [--limit FOLDER] [--only-fused] [--memory] [--out results.md]
 
 A step is the loss mean(y*y) of one layer, 64 features to 64 (4 heads of 16 where there are heads), f32, with the gradients of x and
 of all parameters; edge weights are constant, and what belongs to the structure is cached on the graph. Two threads; results go to
@@ -38,6 +38,7 @@ LAYERS = {  # constant sizes, and what the layer is called among kernels written
     "gatv2": (HEADS, "gatv2"),
     "transformer": (HEADS, "transformer"),
     "edgeconv": (["In=64", "Out=64"], "edgeconv"),
+    "edgeconv_linear": (["In=64", "Out=64"], "edgeconv"),
     "pna": (["F=64"], "pna"),
 }
 
@@ -90,7 +91,7 @@ def measure(runtime, shapes, folder, gnnc, repeat):
                 continue
             models = [context.model(path) for path in gnnc[layer]]
             given = arguments(models[0], graph, nodes, len(src), np.random.default_rng(0))
-            calls = [(models[0], "forward"), (models[0], "step"), (models[1], "step")]
+            calls = [(models[0], "forward"), (models[0], "step"), *((model, "step") for model in models[1:])]
             results = [model.call(context, name, given) for model, name in calls]
             times = [[] for _ in calls]
             for _ in range(repeat):
@@ -139,6 +140,7 @@ def main():
     parser.add_argument("--repeat", type=int, default=9)
     parser.add_argument("--limit", type=pathlib.Path)
     parser.add_argument("--memory", action="store_true")
+    parser.add_argument("--only-fused", action="store_true", help="leave out --no-fuse, which takes long on large graphs")
     parser.add_argument("--out", type=pathlib.Path)
     options = parser.parse_args()
     layers = options.layers.split(",")
@@ -149,7 +151,8 @@ def main():
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
         gnnc = options.build / "bin" / "gnnc"
-        built = {layer: (build(folder, gnnc, layer), build(folder, gnnc, layer, "--no-fuse")) for layer in layers}
+        ways = [(), ("--no-fuse",)][: 1 if options.only_fused else 2]
+        built = {layer: [build(folder, gnnc, layer, *way) for way in ways] for layer in layers}
         for graph in options.graphs.split(","):
             shapes = graphs.make(graph)
             if options.memory:
@@ -165,10 +168,11 @@ def main():
             measured = list(measure(runtime, shapes, folder, paths, options.repeat))
             for key, value in by_hand(options.limit, graph, file).items() if options.limit else ():
                 hand[key] = min(hand[key], value, key=lambda t: t[1])
-            for layer, (forward, step, unfused) in measured:
+            for layer, (forward, step, *rest) in measured:
+                unfused = f"{rest[0]:.1f} ({rest[0] / step:.1f}x)" if rest else "-"
                 best = hand.get(LAYERS[layer][1])
                 beside = f"{best[1]:.1f} | {step / best[1]:.2f}" if best else "- | -"
-                rows.append(f"| {graph} | {layer} | {forward:.1f} | {step:.1f} | {step / forward - 1:.2f} | {unfused:.1f} ({unfused / step:.1f}x) | {beside} |")
+                rows.append(f"| {graph} | {layer} | {forward:.1f} | {step:.1f} | {step / forward - 1:.2f} | {unfused} | {beside} |")
                 print(rows[-1], flush=True)
     if options.out and not options.memory:
         options.out.write_text("\n".join(rows) + "\n")
