@@ -26,7 +26,7 @@ namespace gnnc {
 using namespace mlir;
 using namespace gnnc;
 
-LogicalResult gnnc::lowerEntries(ModuleOp module, std::vector<EntryInfo> &entries, llvm::raw_ostream *memoryReport) {
+LogicalResult gnnc::lowerEntries(ModuleOp module, std::vector<EntryInfo> &entries, const Reports &reports) {
   module.getContext()->loadDialect<LLVM::LLVMDialect, scf::SCFDialect, vector::VectorDialect>();
   SmallVector<func::FuncOp> functions;
   for (auto func : module.getOps<func::FuncOp>())
@@ -42,8 +42,10 @@ LogicalResult gnnc::lowerEntries(ModuleOp module, std::vector<EntryInfo> &entrie
     if (failed(plan))
       return failure();
     info->failsLate = plan->failsLate;
-    if (memoryReport)
-      reportMemory(*plan, *info, *memoryReport);
+    if (reports.fusion)
+      reportFusion(*plan, *info, *reports.fusion);
+    if (reports.memory)
+      reportMemory(*plan, *info, *reports.memory);
     lowerEntry(func, *info, *plan, kernels, host);
     entries.push_back(std::move(*info));
   }
@@ -57,7 +59,7 @@ struct LowerEntries : gnnc::impl::LowerEntriesBase<LowerEntries> {
   using LowerEntriesBase::LowerEntriesBase;
   void runOnOperation() override {
     std::vector<EntryInfo> entries;
-    if (failed(lowerEntries(getOperation(), entries, report ? &llvm::errs() : nullptr)))
+    if (failed(lowerEntries(getOperation(), entries, {report ? &llvm::errs() : nullptr, nullptr})))
       signalPassFailure();
   }
 };

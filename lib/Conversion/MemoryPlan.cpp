@@ -32,19 +32,6 @@ unsigned gnnc::elementBytes(Type element) {
   return element.isInteger(1) ? 1 : llvm::divideCeil(element.getIntOrFloatBitWidth(), 8);
 }
 
-std::string gnnc::sourceLine(Location loc) {
-  std::string text;
-  loc->walk([&](Location inner) {
-    auto file = dyn_cast<FileLineColRange>(inner);
-    if (!file)
-      return WalkResult::advance();
-    StringRef name = file.getFilename().getValue();
-    text = (name.substr(name.rfind('/') + 1) + ":" + Twine(file.getStartLine())).str();
-    return WalkResult::interrupt();
-  });
-  return text;
-}
-
 namespace {
 class Planner {
 public:

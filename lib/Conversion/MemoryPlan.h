@@ -9,6 +9,7 @@
 #include "GroupPlan.h"
 #include "KernelSpace.h"
 #include "gnnc/Conversion/EntryInfo.h"
+#include "gnnc/Dialect/KernelNotes.h"
 
 namespace gnnc {
 
@@ -64,11 +65,10 @@ mlir::FailureOr<MemoryPlan> planMemory(mlir::func::FuncOp func, const EntryInfo 
 /// Bytes of an element in memory.
 unsigned elementBytes(mlir::Type element);
 
-/// "gcn.gnn:12", the place in the program that an op comes from; empty if unknown.
-std::string sourceLine(mlir::Location loc);
-
 /// The plan as a table for people.
 void reportMemory(const MemoryPlan &plan, const EntryInfo &info, llvm::raw_ostream &os);
+/// The steps for people: which ops became which kernel, what each reads and writes, and why it isn't larger.
+void reportFusion(const MemoryPlan &plan, const EntryInfo &info, llvm::raw_ostream &os);
 
 } // namespace gnnc
 

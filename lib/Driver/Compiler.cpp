@@ -171,7 +171,8 @@ bool Compilation::emit() {
                   options.real == RealType::f64 ? "f64" : "f32", *processor};
   std::vector<EntryInfo> entries;
   FaultCollector faults(&context);
-  if (failed(lowerEntries(*module, entries, options.reportMemory ? &out : nullptr)))
+  Reports reports{options.reportMemory ? &out : nullptr, options.reportFusion ? &out : nullptr};
+  if (failed(lowerEntries(*module, entries, reports)))
     return fault("lowering to loops", faults);
   if (options.emit == Emit::header)
     return write([&](raw_ostream &os) { os << makeHeader(entries, model); });

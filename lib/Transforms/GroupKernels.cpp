@@ -4,6 +4,7 @@
 // run with it joins, unless something between them needs a result of the group for all rows first. Values of entries
 // that a member reads are computed in the group, again in every group that needs them: so nothing of the size of the
 // edges is stored, and a gradient's sweep over the opposite order recomputes what it reads of the edges.
+#include "gnnc/Dialect/KernelNotes.h"
 #include "gnnc/Transforms/Fusion.h"
 #include "gnnc/Transforms/KernelBuilder.h"
 #include "gnnc/Transforms/Passes.h"
@@ -61,6 +62,11 @@ private:
   bool reaches(const llvm::SetVector<Operation *> &from, const llvm::SetVector<Operation *> &through, Operation *to);
   void splitTotals();
   void make(Group &group);
+  std::string whyAlone(KernelOp kernel);
+  std::string whyNotFixed(KernelOp kernel, unsigned loops, unsigned skip, int64_t lanes);
+  void note(KernelOp kernel, std::string alone);
+
+  std::string refusal; // why the last attempt to join failed
 };
 } // namespace
 
@@ -199,8 +205,10 @@ bool Grouper::pull(const Group &group, KernelOp reader, llvm::SetVector<Operatio
     if (!maker || maker->getBlock() != &block)
       continue;
     if (group.members.contains(maker)) {
-      if (!readsAtRow(reader, i, group.order))
+      if (!readsAtRow(reader, i, group.order)) {
+        refusal = "needs " + describeKernel(maker) + " for other rows first";
         return false;
+      }
       continue;
     }
     bool ofEntries = static_cast<bool>(reader.getOrder()) || entryIterator(reader, group.order);
@@ -256,6 +264,11 @@ bool Grouper::reaches(const llvm::SetVector<Operation *> &from, const llvm::SetV
   return false;
 }
 
+static std::string describeOther(Operation *op) {
+  std::string line = sourceLine(op->getLoc());
+  return (isa<GemmOp>(op) ? "a matrix product" : "a value") + (line.empty() ? line : " (" + line + ")");
+}
+
 bool Grouper::join(Group &group, KernelOp kernel) {
   llvm::SetVector<Operation *> pulled;
   if (!pull(group, kernel, pulled))
@@ -270,8 +283,11 @@ bool Grouper::join(Group &group, KernelOp kernel) {
             group.pulled.contains(maker))
           continue;
         llvm::SetVector<Operation *> none;
-        if (reaches(group.members, none, maker))
+        if (reaches(group.members, none, maker)) {
+          auto between = dyn_cast<KernelOp>(maker);
+          refusal = "needs " + (between ? describeKernel(between) : describeOther(maker)) + " for all rows first";
           return true;
+        }
       }
       return false;
     };
@@ -281,8 +297,10 @@ bool Grouper::join(Group &group, KernelOp kernel) {
     llvm::SetVector<Operation *> self, none;
     self.insert(kernel.getOperation());
     for (Operation *member : group.members)
-      if (reaches(self, none, member))
+      if (reaches(self, none, member)) {
+        refusal = describeKernel(cast<KernelOp>(member)) + " needs it for all rows first";
         return false;
+      }
   }
   group.members.insert(kernel.getOperation());
   group.pulled.insert(pulled.begin(), pulled.end());
@@ -391,18 +409,83 @@ void Grouper::splitTotals() {
   }
 }
 
+void Grouper::note(KernelOp kernel, std::string alone) {
+  KernelNotes notes = KernelNotes::of(kernel);
+  notes.alone = std::move(alone);
+  notes.set(kernel);
+}
+
+/// Why hasFixedFeatures says no.
+std::string Grouper::whyNotFixed(KernelOp kernel, unsigned loops, unsigned skip, int64_t lanes) {
+  if (!kernel.getInits().empty())
+    return "writes into a part of a value";
+  int64_t features = 1;
+  for (auto [d, size] : llvm::enumerate(kernel.getSpace().getSizes())) {
+    if (d < loops || d == skip)
+      continue;
+    if (!size.getConstant())
+      return "sizes of features are not known when compiling (-D makes them constants)";
+    features *= *size.getConstant();
+  }
+  if (features > lanes)
+    return "more than " + std::to_string(lanes) + " features";
+  return "its values do not lie in rows";
+}
+
+/// Why a kernel that is in no group can be in none; empty where there is nothing to say, as of what is about nodes
+/// alone.
+std::string Grouper::whyAlone(KernelOp kernel) {
+  if (kernel.getOrder())
+    return whyNotFixed(kernel, 2, noIterator, maxLanes);
+  ArrayRef<SizeAttr> space = kernel.getSpace().getSizes();
+  for (Operation &op : block)
+    if (auto order = dyn_cast<OrderOp>(op)) {
+      auto type = cast<OrderType>(order.getType());
+      const auto *at = llvm::find(space, type.getEntries());
+      if (at == space.end())
+        continue;
+      // Of entries: what reads it would have pulled it in.
+      if (!entryIterator(kernel, order))
+        return whyNotFixed(kernel, 0, at - space.begin(), maxEntryLanes);
+      for (Operation *user : kernel->getUsers()) {
+        auto reader = dyn_cast<KernelOp>(user);
+        if (!reader)
+          return describeReader(user);
+        bool pulled = llvm::any_of(groups, [&](auto &group) { return group->pulled.contains(user); });
+        if (!groupOf.contains(user) && !pulled)
+          return "read by " + describeKernel(reader) + ", which is in no group";
+      }
+      return {};
+    }
+  for (auto &group : groups)
+    for (Value input : kernel.getInputs())
+      if (group->members.contains(input.getDefiningOp())) {
+        if (!space.empty() && space[0] == cast<OrderType>(group->order.getType()).getRows())
+          return kernel.getIndices().empty() ? whyNotFixed(kernel, 1, noIterator, maxLanes)
+                                             : "reads other rows by an index";
+        return "needs " + describeKernel(input.getDefiningOp<KernelOp>()) + " for all rows first";
+      }
+  return {};
+}
+
 LogicalResult Grouper::run() {
   if (fuse)
     splitTotals();
   for (KernelOp kernel : block.getOps<KernelOp>()) {
     bool reduction = isReduction(kernel);
     bool joined = false;
+    std::string reason;
     for (auto &group : llvm::reverse(groups)) {
       if (!fuse || joined)
         break;
-      if (reduction ? kernel.getOrder() == group->order : isRowWise(kernel, *group))
+      if (reduction ? kernel.getOrder() == group->order : isRowWise(kernel, *group)) {
         joined = join(*group, kernel);
+        if (!joined && reason.empty())
+          reason = refusal;
+      }
     }
+    if (!joined && !reason.empty())
+      note(kernel, reason);
     if (joined || !reduction)
       continue;
     auto group = std::make_unique<Group>();
@@ -410,6 +493,12 @@ LogicalResult Grouper::run() {
     if (join(*group, kernel))
       groups.push_back(std::move(group));
   }
+  for (KernelOp kernel : block.getOps<KernelOp>())
+    if (fuse && !groupOf.contains(kernel) && KernelNotes::of(kernel).alone.empty())
+      note(kernel, whyAlone(kernel));
+  for (auto &group : groups)
+    for (Operation *op : group->pulled)
+      KernelNotes::identify(op);
   for (auto &group : groups)
     make(*group);
   // Groups stand where their last kernel stood, so a reader may come before what it reads until all is sorted.

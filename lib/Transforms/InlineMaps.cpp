@@ -7,6 +7,7 @@
 //   reader would do so for every feature of a wider message (then grouping keeps it in a buffer beside the loop);
 // - a value of nodes is computed again where that moves no more memory than storing it;
 // - a scalar always.
+#include "gnnc/Dialect/KernelNotes.h"
 #include "gnnc/Transforms/Fusion.h"
 #include "gnnc/Transforms/KernelBuilder.h"
 #include "gnnc/Transforms/Passes.h"
@@ -292,8 +293,7 @@ KernelOp Inliner::build(Scope scope) {
       type = tensorType(dims, elementOf(result));
       position.insert(position.begin(), rows.first);
     }
-    made.result(type, position,
-                cast<CombineKindAttr>(kernel.getCombines()[k]).getValue(), empty, init);
+    made.result(type, position, cast<CombineKindAttr>(kernel.getCombines()[k]).getValue(), empty, init);
   }
   KernelOp result = made.create([&](OpBuilder &body, ValueRange values, ValueRange indices, ValueRange iterators) {
     Block &block = kernel.getBody().front();
@@ -325,7 +325,18 @@ KernelOp Inliner::build(Scope scope) {
 }
 
 KernelOp gnnc::gnn::inlineMaps(KernelOp kernel, llvm::function_ref<bool(unsigned)> inlined) {
-  return Inliner(kernel, inlined).run();
+  KernelOp result = Inliner(kernel, inlined).run();
+  KernelNotes notes = KernelNotes::of(kernel);
+  llvm::SmallPtrSet<Operation *, 4> seen;
+  for (auto [i, input] : llvm::enumerate(kernel.getInputs())) {
+    if (!inlined(i) || !seen.insert(input.getDefiningOp()).second)
+      continue;
+    auto map = input.getDefiningOp<KernelOp>();
+    llvm::append_range(notes.inlined, KernelNotes::of(map).inlined);
+    notes.inlined.push_back(NameLoc::get(StringAttr::get(kernel.getContext(), kernelTitle(map)), map.getLoc()));
+  }
+  notes.set(result);
+  return result;
 }
 
 KernelOp gnnc::gnn::ofEntries(KernelOp kernel, Value order, unsigned entry) {
@@ -350,8 +361,15 @@ struct InlineMapsPass : gnnc::gnn::impl::InlineMapsBase<InlineMapsPass> {
     // From the first to the last, so that a map has taken in what it reads itself.
     SmallVector<KernelOp> kernels(func.getBody().front().getOps<KernelOp>());
     for (KernelOp &kernel : kernels) {
-      if (!isMap(kernel) || !pays(kernel))
+      if (!isMap(kernel) || kernel.use_empty())
         continue;
+      if (std::optional<std::string> reason = whyStored(kernel)) {
+        KernelNotes notes = KernelNotes::of(kernel);
+        notes.stored = *reason;
+        notes.set(kernel);
+        continue;
+      }
+      KernelNotes::identify(kernel);
       SmallVector<KernelOp> readers;
       for (Operation *user : kernel->getUsers())
         if (!llvm::is_contained(readers, cast<KernelOp>(user)))
@@ -377,7 +395,8 @@ private:
     bool wider = false;    // by a kernel with iterators that the value has not
   };
   Reading readingOf(KernelOp reader, unsigned input);
-  bool pays(KernelOp map);
+  /// Why a map isn't computed by its readers; nothing where it is.
+  std::optional<std::string> whyStored(KernelOp map);
 
   llvm::DenseSet<SizeAttr> entries;
 };
@@ -400,37 +419,41 @@ InlineMapsPass::Reading InlineMapsPass::readingOf(KernelOp reader, unsigned inpu
   return reading;
 }
 
-bool InlineMapsPass::pays(KernelOp map) {
+std::optional<std::string> InlineMapsPass::whyStored(KernelOp map) {
   unsigned cost = bodyCost(map), readers = 0;
   bool gathered = false, repeated = false, wider = false;
   for (OpOperand &use : map->getUses()) {
     auto reader = dyn_cast<KernelOp>(use.getOwner());
     if (!reader || reader->getBlock() != map->getBlock())
-      return false;
+      return describeReader(use.getOwner());
     unsigned first = reader.getInputs().getBeginOperandIndex();
     if (use.getOperandNumber() < first || use.getOperandNumber() >= first + reader.getInputs().size())
-      return false;
+      return "read as an index by " + describeKernel(reader);
     unsigned input = use.getOperandNumber() - first;
-    if (!canInline(map, reader, input) || bodyCost(reader) + cost > 400)
-      return false;
+    if (!canInline(map, reader, input))
+      return describeKernel(reader) + " does not know the position that its value depends on";
+    if (bodyCost(reader) + cost > 400)
+      return describeKernel(reader) + " would become too long";
     Reading reading = readingOf(reader, input);
     gathered |= reading.gathered;
     repeated |= reading.repeated;
     wider |= reading.wider;
     ++readers;
   }
-  if (readers == 0)
-    return false;
+  const std::string eachReader = "too costly to compute in each of " + std::to_string(readers) + " readers";
+  auto unless = [](bool pays, std::string reason) -> std::optional<std::string> {
+    return pays ? std::optional<std::string>() : std::move(reason);
+  };
   bool heavy = cost >= 20;
   if (map.getIterators().empty())
-    return cost <= 40;
+    return unless(cost <= 40, "too costly to compute for every element");
   if (hasEntries(map, entries)) {
     if (gathered)
-      return cost <= 2;
+      return unless(cost <= 2, "would be computed again wherever it is gathered");
     // A wider reader computes it for each of its features.
     if (wider)
-      return cost == 0 || (cost <= 1 && readers == 1);
-    return readers == 1 || !heavy;
+      return unless(cost == 0 || (cost <= 1 && readers == 1), "would be computed for each feature of what reads it");
+    return unless(readers == 1 || !heavy, eachReader);
   }
   // Operands as large as the value itself, which are what is read in its place.
   unsigned full = 0;
@@ -442,8 +465,11 @@ bool InlineMapsPass::pays(KernelOp map) {
     full += all;
   }
   if (gathered)
-    return cost <= 2 && full <= 1 && map.getInputs().size() <= full + 1 && map.getIndices().empty();
+    return unless(cost <= 2 && full <= 1 && map.getInputs().size() <= full + 1 && map.getIndices().empty(),
+                  "would be computed again wherever it is gathered");
   if (repeated)
-    return cost <= 2 && readers == 1 && full <= 1;
-  return readers == 1 || (!heavy && full * readers <= full + 1 + readers);
+    return unless(cost <= 2 && readers == 1 && full <= 1, "would be computed several times for each element");
+  return unless(readers == 1 || (!heavy && full * readers <= full + 1 + readers),
+                heavy ? eachReader
+                      : "its " + std::to_string(readers) + " readers would read more than when it is stored");
 }

@@ -39,7 +39,7 @@ static Error run() {
     return processor.takeError();
   ModelInfo model{sys::path::filename(input).str(), "f32", *processor};
   std::vector<EntryInfo> entries;
-  if (mlir::failed(lowerEntries(*module, entries, report ? &errs() : nullptr)))
+  if (mlir::failed(lowerEntries(*module, entries, {report ? &errs() : nullptr, nullptr})))
     return createStringError("cannot lower " + input);
 
   std::error_code error;

@@ -103,10 +103,10 @@ int main(int argc, char **argv) {
       ->type_name("STAGE");
   build.add_flag("!--no-fuse", options.fuse, "Make every operation a kernel of its own");
   std::vector<std::string> reports;
-  build.add_option("--report", reports, "Explain a decision of the compiler on standard error: memory")
+  build.add_option("--report", reports, "Explain decisions of the compiler on standard error: memory, fusion")
       ->type_name("TOPIC")
       ->allow_extra_args(false)
-      ->check(CLI::IsMember({"memory"}).description(""));
+      ->check(CLI::IsMember({"memory", "fusion"}).description(""));
   addCommonOptions(build, options, colour);
 
   CLI::App &check = *app.add_subcommand("check", "Check programs without compiling them");
@@ -125,6 +125,7 @@ int main(int argc, char **argv) {
   }
 
   options.reportMemory = llvm::is_contained(reports, "memory");
+  options.reportFusion = llvm::is_contained(reports, "fusion");
   options.colour = colour == "always" || (colour == "auto" && llvm::sys::Process::StandardErrHasColors());
   options.stdlibPath = findStandardLibrary(argv[0]);
   return build.parsed() ? runBuild(options, llvm::errs()) : runCheck(checkInputs, options, llvm::errs());

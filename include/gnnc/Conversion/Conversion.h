@@ -15,10 +15,14 @@ namespace gnnc {
 #define GEN_PASS_DECL
 #include "gnnc/Conversion/Passes.h.inc"
 
+/// Where reports on every entry are written, if at all.
+struct Reports {
+  llvm::raw_ostream *memory = nullptr, *fusion = nullptr;
+};
+
 /// Replaces the functions of all entries of a module by their bodies and kernels (the pass gnn-lower-entries), and says
-/// what the entries are. Writes the memory plans to `memoryReport`, if given. Fails after an error.
-mlir::LogicalResult lowerEntries(mlir::ModuleOp module, std::vector<EntryInfo> &entries,
-                                 llvm::raw_ostream *memoryReport = nullptr);
+/// what the entries are. Fails after an error.
+mlir::LogicalResult lowerEntries(mlir::ModuleOp module, std::vector<EntryInfo> &entries, const Reports &reports = {});
 
 /// The passes from the functions that lowerEntries makes to the llvm dialect alone, for a processor with fused
 /// multiply-adds or without. What they make calls no mathematical function.

@@ -46,6 +46,8 @@ struct CompileOptions {
   bool fuse = true;
   /// Say on the diagnostics stream how memory is used.
   bool reportMemory = false;
+  /// And which operations became which kernel.
+  bool reportFusion = false;
   /// How many errors are shown; 0 for all.
   unsigned errorLimit = 20;
   /// Whether messages are coloured.
