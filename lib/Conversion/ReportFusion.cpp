@@ -147,7 +147,8 @@ void FusionReport::addAccesses(KernelOp kernel, SmallVectorImpl<Line> &lines) {
     // What is kept beside the loop is no memory.
     if (input.getDefiningOp<arith::ConstantOp>() || (ofGroup && maker.getOrder() && scopeOf(kernel, map) == Entry))
       continue;
-    add(scopeOf(kernel, map), "reads", nameOf(input) + ": " + amount(features(kernel, map), elementOf(input)));
+    add(scopeOf(kernel, map), "reads",
+        nameOf(input) + (ofGroup ? ", made here: " : ": ") + amount(features(kernel, map), elementOf(input)));
   }
   for (auto [i, result] : llvm::enumerate(kernel.getResults())) {
     AffineMap map = mapAt(kernel.getResultMaps(), i);
@@ -181,7 +182,7 @@ std::string FusionReport::loopText(Operation *step) {
   if (kernel.getOrder())
     return over(kernel.getOrder());
   ArrayRef<SizeAttr> space = kernel.getSpace().getSizes();
-  return space.empty() ? "once" : info.sizeText(space[0]);
+  return space.empty() ? "one point" : info.sizeText(space[0]);
 }
 
 void FusionReport::reportKernel(Operation *step) {
@@ -198,19 +199,19 @@ void FusionReport::reportKernel(Operation *step) {
     if (!llvm::is_contained(titles, title))
       titles.push_back(std::move(title));
   };
+  auto lineText = [](StringAttr line) { return line.empty() ? std::string("-") : line.str(); };
   SmallVector<Line> lines;
-  SmallVector<std::string> again, alone;
+  llvm::MapVector<std::pair<StringAttr, unsigned>, SmallVector<std::string>> again; // by line and earlier kernel
+  SmallVector<std::string> alone;
   auto addAgain = [&](StringRef title, Location loc, DistinctAttr id) {
     if (!id || movesOnly(title))
       return;
     ArrayRef<unsigned> kernels = computedIn[id];
     if (kernels.size() < 2 || kernels.front() == numbers[step])
       return;
-    std::string line = sourceLine(loc);
-    std::string text = "'" + title.str() + "'" + (line.empty() ? "" : " (" + line + ")") + ", as in kernel " +
-                       std::to_string(kernels.front());
-    if (!llvm::is_contained(again, text))
-      again.push_back(text);
+    SmallVector<std::string> &titles = again[{StringAttr::get(ctx, sourceLine(loc)), kernels.front()}];
+    if (!llvm::is_contained(titles, title))
+      titles.push_back(title.str());
   };
   for (KernelOp kernel : membersOf(step)) {
     KernelNotes notes = KernelNotes::of(kernel);
@@ -225,7 +226,7 @@ void FusionReport::reportKernel(Operation *step) {
       alone.push_back(describeKernel(kernel) + ": " + notes.alone);
   }
   for (auto &[line, titles] : ops)
-    row("ops", (line.empty() ? Twine("-") : Twine(line.getValue())) + "  " + llvm::join(titles, ", "));
+    row("ops", lineText(line) + "  " + llvm::join(titles, ", "));
   bool edges = llvm::any_of(lines, [](const Line &line) { return line.scope == Entry; });
   for (Scope scope : {Entry, Row, Once})
     for (StringRef what : {"reads", "beside", "writes"})
@@ -236,8 +237,8 @@ void FusionReport::reportKernel(Operation *step) {
         StringRef head = scope == Entry ? "per entry" : scope == Row ? (edges ? "per row" : "per item") : "once";
         row(head, Twine(verb) + " " + line.text);
       }
-  for (const std::string &text : again)
-    row("again", "computes " + text);
+  for (auto &[where, titles] : again)
+    row("again", lineText(where.first) + "  " + llvm::join(titles, ", ") + ", as in kernel " + Twine(where.second));
   for (const std::string &text : alone)
     row("no larger", text);
 }

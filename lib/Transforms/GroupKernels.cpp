@@ -460,6 +460,8 @@ std::string Grouper::whyAlone(KernelOp kernel) {
   for (auto &group : groups)
     for (Value input : kernel.getInputs())
       if (group->members.contains(input.getDefiningOp())) {
+        if (!space.empty() && kindAt(kernel, 0) != IteratorKind::Parallel)
+          return "combines all rows of " + describeKernel(input.getDefiningOp<KernelOp>());
         if (!space.empty() && space[0] == cast<OrderType>(group->order.getType()).getRows())
           return kernel.getIndices().empty() ? whyNotFixed(kernel, 1, noIterator, maxLanes)
                                              : "reads other rows by an index";

@@ -11,8 +11,9 @@
 
 namespace gnnrt {
 
-/// C = op(A) op(B), or C += op(A) op(B), row-major, with leading dimensions. Any number of threads may call it at once; results do not
-/// depend on the others. Throws std::bad_alloc where a thread's first call finds no address space for its work area.
+/// C = op(A) op(B), or C += op(A) op(B), row-major, with leading dimensions. Any number of threads may call it at once;
+/// results do not depend on the others. Throws std::bad_alloc where a thread's first call finds no address space for
+/// its work area.
 template <typename T>
 void blasGemm(bool transA, bool transB, int64_t m, int64_t n, int64_t k, const T *a, int64_t lda, const T *b,
               int64_t ldb, bool add, T *c, int64_t ldc);

@@ -49,8 +49,8 @@ Blocks cutProduct(int64_t m, int64_t n, int64_t k) {
 /// whose B or C is small is computed in calls of that size.
 constexpr int64_t smallProduct = 1000000, smallMatrix = 1 << 14;
 
-/// Whether B is small enough to be multiplied with rows of A a few at a time. It is then wanted as it is, since there is
-/// no fast kernel for its transpose.
+/// Whether B is small enough to be multiplied with rows of A a few at a time. It is then wanted as it is, since there
+/// is no fast kernel for its transpose.
 bool hasSmallB(int64_t n, int64_t k) { return n <= smallMatrix / k; }
 
 template <typename T> struct Matrix {
@@ -62,8 +62,7 @@ template <typename T> struct Matrix {
   }
 };
 
-template <typename T>
-void multiplyBlock(Matrix<T> a, Matrix<T> b, int64_t m, int64_t n, int64_t k, T *c, int64_t ldc) {
+template <typename T> void multiplyBlock(Matrix<T> a, Matrix<T> b, int64_t m, int64_t n, int64_t k, T *c, int64_t ldc) {
   int64_t rows = m, inner = k;
   auto most = [](int64_t perStep) { return std::max<int64_t>(smallProduct / perStep / 16 * 16, 16); };
   if (hasSmallB(n, k))

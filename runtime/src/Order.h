@@ -19,8 +19,8 @@ struct gnnrt_order {
 namespace gnnrt {
 
 /// Groups entries 0 .. count-1 by index[entry], which lies in [0, rows), or is -1 for an entry that belongs nowhere.
-/// Within a row entries keep their order. Where `other` is given, the order's own `other` is taken from it. Throws Failure
-/// (internal) for other indices.
+/// Within a row entries keep their order. Where `other` is given, the order's own `other` is taken from it. Throws
+/// Failure (internal) for other indices.
 std::unique_ptr<gnnrt_order> makeOrder(const int32_t *index, int64_t count, int64_t rows,
                                        const int32_t *other = nullptr);
 

@@ -55,23 +55,6 @@ func.func @message(%g: !g, %w: !e, %x: !n) -> !n {
 !e = tensor<?xf32, #gnn.dims<s1>>
 !n = tensor<?xf32, #gnn.dims<s0>>
 
-// Gathered at an index that may be none: the value there is 0, not what the map makes of 0.
-
-// CHECK-LABEL: func @none(
-// CHECK: "gnn.kernel"(%arg1, %arg0)
-// CHECK-SAME: maybeNone = array<i1: true>
-// CHECK: ^bb0(%[[X:.*]]: f32, %[[K:.*]]: i32,
-// CHECK: %[[Y:.*]] = arith.addf %[[X]],
-// CHECK: %[[NONE:.*]] = arith.cmpi slt, %[[K]],
-// CHECK: arith.select %[[NONE]], %{{.*}}, %[[Y]]
-func.func @none(%x: !n, %k: !i) -> !e {
-  %one = arith.constant dense<1.0> : tensor<f32, #gnn.dims<>>
-  %ones = gnn.broadcast %one dims [] : (tensor<f32, #gnn.dims<>>) -> !n
-  %y = arith.addf %x, %ones : !n
-  %z = gnn.gather %y[%k] dims [0] : (!n, !i) -> !e
-  return %z : !e
-}
-
 // -----
 
 !n = tensor<?xf32, #gnn.dims<s0>>

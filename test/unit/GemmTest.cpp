@@ -80,8 +80,13 @@ TEST(Gemm, ManyShapes) {
 
 TEST(Gemm, SmallMatricesAreMultipliedInSmallSteps) {
   Context context(2);
-  for (auto [m, n, k] : {std::array<int64_t, 3>{1000, 64, 64}, {64, 64, 5000}, {64, 65, 1021}, {4096, 3, 2}, {129, 128, 128},
-                         {2, 16384, 1}, {300, 1, 16385}}) {
+  for (auto [m, n, k] : {std::array<int64_t, 3>{1000, 64, 64},
+                         {64, 64, 5000},
+                         {64, 65, 1021},
+                         {4096, 3, 2},
+                         {129, 128, 128},
+                         {2, 16384, 1},
+                         {300, 1, 16385}}) {
     check<float>(context, m, n, k);
     check<double>(context, m, n, k);
   }
