@@ -55,6 +55,26 @@ func.func @message(%g: !g, %w: !e, %x: !n) -> !n {
 !e = tensor<?xf32, #gnn.dims<s1>>
 !n = tensor<?xf32, #gnn.dims<s0>>
 
+// Gathered at an index that may be none: the value there is 0, not what the map makes of 0.
+
+// CHECK-LABEL: func @none(
+// CHECK: %[[M:.*]]:2 = "gnn.kernel"
+// CHECK: "gnn.kernel"(%[[M]]#1, %arg1)
+// CHECK-SAME: maybeNone = array<i1: true>
+// CHECK: ^bb0(%[[E:.*]]: f32, %[[K:.*]]: i32,
+// CHECK: %[[Y:.*]] = arith.addf %[[E]],
+// CHECK: %[[NONE:.*]] = arith.cmpi slt, %[[K]],
+// CHECK: arith.select %[[NONE]], %{{.*}}, %[[Y]]
+func.func @none(%g: !gnn.graph<s0 -> s0, s1>, %e: !e) -> !n {
+  %dst = gnn.endpoint dst %g nondiff : (!gnn.graph<s0 -> s0, s1>) -> !i
+  %one = arith.constant dense<1.0> : tensor<f32, #gnn.dims<>>
+  %ones = gnn.broadcast %one dims [] : (tensor<f32, #gnn.dims<>>) -> !e
+  %y = arith.addf %e, %ones : !e
+  %m:2 = gnn.segment_reduce max %e by [%dst] at 0 dims [0] : (!e, !i) -> (!n, tensor<?xi32, #gnn.dims<s0>>)
+  %z = gnn.gather %y[%m#1] dims [0] : (!e, tensor<?xi32, #gnn.dims<s0>>) -> !n
+  return %z : !n
+}
+
 // -----
 
 !n = tensor<?xf32, #gnn.dims<s0>>
