@@ -1,0 +1,197 @@
+"""Kernels in groups against every op as a kernel of its own (`--no-fuse`): the same function, the same arguments."""
+
+import re
+import zlib
+
+import numpy as np
+
+import gnnrt
+import harness
+
+FUSED = harness.PROGRAMS / "fused.gnn"
+MODELS = harness.SOURCE / "bench" / "models"
+# Sums of the same terms in another order, and products that are added without being rounded before.
+TOLERANCE = {"f64": 1e-12, "f32": 4e-6}
+
+
+def graphs():
+    """Name → nodes, sources, destinations."""
+    rng = np.random.default_rng(3)
+    # Nodes 7 and up have no edges; node 3 has self loops; edges 0-1 and 1-2 stand twice.
+    awkward = 9, [0, 0, 1, 1, 3, 3, 4, 6, 5, 2], [1, 1, 2, 2, 3, 3, 0, 0, 6, 5]
+    src, dst = harness.skewed_graph(rng, 37, 18000)  # rows of more than 5000 edges at both ends are cut
+    return {
+        "awkward": awkward,
+        "hub": (40, src, dst),
+        "no edges": (3, [], []),
+        "one node": (1, [0, 0, 0], [0, 0, 0]),
+        "nothing": (1, [], []),
+    }
+
+
+GRAPHS = graphs()
+
+
+def arguments_of(context, entry, graph, params, rng, values=None):
+    """Arguments for an entry: numbers of both signs; small integers where ties are wanted; or some of them NaN or infinite."""
+    n, src, dst = graph
+    sizes = {"g.nodes": n, "g.edges": len(src), **params}
+    arguments = {}
+    for spec in entry["args"]:
+        path = spec["path"]
+        if spec["kind"] == "graph":
+            arguments[path] = context.graph(n, np.array(src, np.int32), np.array(dst, np.int32))
+        elif spec["kind"] == "size":
+            arguments[path] = sizes[spec["set"]]
+        elif spec["kind"] == "tensor" and path != "residuals":
+            shape = [gnnrt.evaluate_size(size, sizes) for size in spec["dims"]]
+            dtype = gnnrt.NUMPY[spec["dtype"]]
+            if spec["dtype"] == "index":
+                arguments[path] = rng.integers(0, gnnrt.evaluate_size(spec["into"], sizes), shape).astype(dtype)
+            elif values == "integers":
+                arguments[path] = rng.integers(-2, 3, shape).astype(dtype)
+            else:
+                array = rng.uniform(-1, 1, shape).astype(np.float32).astype(dtype)
+                if values == "special":
+                    array = np.where(rng.random(shape) < 0.1, rng.choice([np.nan, np.inf, -np.inf], shape), array).astype(dtype)
+                arguments[path] = array
+        elif spec["kind"] != "tensor":
+            arguments[path] = 5 if spec["dtype"] == "key" else spec.get("default", 0.25)
+    return arguments, sizes
+
+
+def finite(tensor):
+    return np.where(np.isfinite(tensor), tensor, 0)
+
+
+def largest(tensor):
+    return np.max(np.abs(tensor), initial=0)
+
+
+def alone(function):
+    """A program of one function of fused.gnn: compiling all of them for each choice of sizes would take minutes."""
+    blocks = FUSED.read_text().split("\n\n")
+    (text,) = [block for block in blocks if re.search(rf"\bfn {function}\[", block)]
+    path = harness.work_folder() / f"fused_{function}.gnn"
+    path.write_text(f"import nn;\n{text}\n")
+    return path
+
+
+class Fused(harness.TestCase):
+    def outcomes(self, program, function, real, graph, params, constants, flags, values=None):
+        """Results, and gradients where the function has them, by path."""
+        rng = np.random.default_rng(zlib.crc32(f"{function}/{graph}/{params}".encode()))
+        given = [f"-D{name}={params[name]}" for name in constants]
+        with harness.runtime().context(threads=2) as context:
+            model = context.model(harness.compiled(program or alone(function), f"--real={real}", *given, *flags))
+            pair = model.vjps.get(function)
+            entry = model.entries[pair["forward"] if pair else function]
+            arguments, sizes = arguments_of(context, entry, GRAPHS[graph], params, rng, values)
+            if not pair:
+                return model.call(context, function, arguments, sizes=sizes)
+            results = [spec for spec in entry["results"] if spec["path"] != "residuals"]
+            cotangents = {}
+            for spec in results:
+                shape = [gnnrt.evaluate_size(size, sizes) for size in spec["dims"]]
+                cotangents[spec["path"]] = rng.uniform(-1, 1, shape).astype(np.float32).astype(gnnrt.NUMPY[spec["dtype"]])
+            values, gradients = model.value_and_vjp(context, function, arguments, cotangents)
+            return {**values, **{f"gradient of {path}": value for path, value in gradients.items()}}
+
+    def check(self, program, function, real, graph, params, constants, values=None):
+        def outcome(real, *flags):
+            return self.outcomes(program, function, real, graph, params, constants, flags, values)
+
+        fused, plain = outcome(real), outcome(real, "--no-fuse")
+        # Gradients of scores are sums that nearly cancel, so single precision is held to what it reaches without fusion.
+        exact = outcome("f64", "--no-fuse") if real == "f32" else plain
+        self.assertEqual(set(fused), set(plain))
+        for path, value in fused.items():
+            if value.dtype.kind != "f":
+                np.testing.assert_array_equal(value, plain[path], path)
+                continue
+            for what in (np.isnan, np.isposinf, np.isneginf):
+                np.testing.assert_array_equal(what(value), what(plain[path]), path)
+            reference, of_plain, of_fused = (finite(tensors[path]) for tensors in (exact, plain, fused))
+            if largest(reference) < 1e-7 * max(largest(finite(tensor)) for tensor in exact.values()):
+                # Zero but for rounding, as the gradient of what a softmax does not see: compared as a part of the whole.
+                whole = max(largest(finite(tensor)) for tensor in exact.values())
+                self.assertLessEqual(largest(of_fused), 10 * TOLERANCE[real] * whole, path)
+                continue
+            self.assert_close(of_fused, reference, TOLERANCE[real] + 4 * harness.relative_error(of_plain, reference), path)
+
+
+# Function → sizes that it is tried with; the last ones also without -D, where they are not known when compiling.
+FUNCTIONS = {
+    "extremes": [{"F": f} for f in (1, 7, 40)],
+    "tied": [{"F": f} for f in (3, 16)],
+    "winners": [{"F": f} for f in (1, 10, 64)],
+    "strongest": [{"F": f} for f in (1, 24)],
+    "products": [{"F": f} for f in (1, 8, 100)],
+    "counted": [{"F": f} for f in (1, 3, 40)],
+    "weights": [{"H": h, "D": d} for h, d in ((1, 1), (3, 7), (8, 8))],
+    "nested": [{"H": h, "D": d} for h, d in ((1, 16), (5, 3))],
+    "dropped": [{"H": h, "D": d} for h, d in ((1, 10), (4, 16))],
+    "scores": [{"F": f} for f in (1, 10, 64)],
+    "spread": [{"F": f} for f in (1, 7, 24)],
+    "twice": [{"F": f} for f in (1, 16, 40)],
+    "typed": [{"F": f, "Rel": 3} for f in (1, 10)],
+    "wide_dot": [{"H": h, "D": d} for h, d in ((1, 7), (2, 64))],
+    "dot_attention": [{"H": h, "D": d} for h, d in ((1, 40), (3, 8))],
+    "gatv2_edge": [{"In": 3, "E": 2, "H": 2, "D": 5}],
+    "transformer_gated": [{"In": 3, "E": 2, "H": 2, "D": 5}],
+    "sage_max": [{"In": 10, "Out": 3}],
+}
+INTEGERS = {"tied"}
+# Gradients are left out: NaN times 0 depends on which products are formed.
+SPECIAL = {"winners", "counted"}
+# Model of the benchmark → sizes of its features.
+LAYERS = {
+    "gcn": [{"In": 7, "Out": 16}, {"In": 40, "Out": 300}],
+    "sage": [{"In": 8, "Out": 3}, {"In": 100, "Out": 10}],
+    "gin": [{"In": 10, "Hidden": 8, "Out": 3}],
+    "spmm": [{"F": f} for f in (1, 64, 256)],
+    "u_dot_v": [{"F": f} for f in (1, 24, 300)],
+    "gat": [{"In": 7, "H": h, "D": d} for h, d in ((1, 1), (1, 64), (2, 10), (3, 7), (5, 8), (8, 8))],
+    "gatv2": [{"In": 7, "H": h, "D": d} for h, d in ((1, 40), (3, 7), (8, 3), (4, 16))],
+    "transformer": [{"In": 7, "H": h, "D": d} for h, d in ((1, 24), (2, 3), (5, 8), (8, 16))],
+    "transformer_conv": [{"In": 7, "H": h, "D": d} for h, d in ((1, 16), (3, 10))],
+    "edgeconv": [{"In": 7, "Out": 10}],
+    "edgeconv_linear": [{"In": 7, "Out": f} for f in (1, 16, 100, 256)],
+    "pna": [{"F": f} for f in (1, 10, 64)],
+    "pna_conv": [{"In": 7, "Out": 8}],
+}
+
+
+def layer_cases():
+    for model, choices in LAYERS.items():
+        for k, params in enumerate(choices):
+            for graph in ("hub", "awkward") if k else GRAPHS:
+                for real in ("f32", "f64") if k == 0 else ("f64",):
+                    size = " ".join(map(str, params.values()))
+                    yield f"{model} {size} {real} on {graph}", (MODELS / f"{model}.gnn", "step", real, graph, params, tuple(params))
+        # Features whose number is not known when compiling, and all but the last one known.
+        params = choices[-1]
+        for constants in ((), tuple(params)[:-1]) if len(params) > 1 else ((),):
+            yield f"{model} without {len(params) - len(constants)} sizes", (
+                MODELS / f"{model}.gnn", "step", "f64", "hub", params, constants)
+
+
+def function_cases():
+    for function, choices in FUNCTIONS.items():
+        for k, params in enumerate(choices):
+            for graph in ("hub", "awkward") if k else GRAPHS:
+                for real in ("f32", "f64") if k == 0 else ("f64",):
+                    size = " ".join(map(str, params.values()))
+                    yield f"{function} {size} {real} on {graph}", (
+                        None, function, real, graph, params, tuple(params), "integers" if function in INTEGERS else None)
+        yield f"{function} without sizes", (
+            None, function, "f64", "hub", choices[-1], (), "integers" if function in INTEGERS else None)
+        if function in SPECIAL:
+            for graph in ("hub", "awkward"):
+                yield f"{function} of NaN on {graph}", (
+                    None, function, "f32", graph, choices[-1], tuple(choices[-1]), "special")
+                yield f"{function} of ties on {graph}", (
+                    None, function, "f32", graph, choices[-1], tuple(choices[-1]), "integers")
+
+
+harness.add_cases(Fused, [*layer_cases(), *function_cases()], Fused.check)
