@@ -194,13 +194,14 @@ Lanes KernelEmitter::load(const Access &access, Value base, bool isIndex) {
   return lanes;
 }
 
-/// Loads the operands whose place is known at this level of the nest and not before.
-void KernelEmitter::loadAt(unsigned level) {
+/// Loads the operands whose place is known at this level of the nest and not before; of inputs all, or those for some
+/// arguments of the body.
+void KernelEmitter::loadAt(unsigned level, const llvm::SetVector<Value> *which) {
   for (unsigned i = 0; i < space.indices.size(); ++i)
     if (indexLevels[i] == level)
       indexValues[i] = load(space.indices[i], indexPointers[i], /*isIndex=*/true);
   for (unsigned i = 0; i < space.inputs.size(); ++i) {
-    if (inputLevels[i] != level)
+    if (inputLevels[i] != level || (which && !which->contains(space.body->getArgument(i))))
       continue;
     if (space.immediates[i])
       inputValues[i] = Lanes::scalar(arith::ConstantOp::create(b, loc, space.immediates[i]));

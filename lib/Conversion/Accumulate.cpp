@@ -73,7 +73,7 @@ unsigned KernelEmitter::winnerIterator() const {
 
 void KernelEmitter::accumulate(ArrayRef<Lanes> values) {
   Lanes numbers;
-  if (llvm::any_of(accumulators, [](const Accumulator &acc) { return acc.winner >= 0; })) {
+  if (llvm::any_of(accumulators, [](const Accumulator &acc) { return acc.winner >= 0 && !acc.tagged; })) {
     numbers = iteratorLanes(winnerIterator());
     for (Value &part : numbers.parts) {
       unsigned width = widthOf(part);
@@ -90,7 +90,7 @@ void KernelEmitter::accumulate(ArrayRef<Lanes> values) {
       unsigned width = stateWidths[i];
       Extremum old{state[at + i], winners ? state[at + parts() + i] : Value()};
       Value value = partOf(b, loc, values[acc.value >= 0 ? acc.value : acc.winner], i, width);
-      Value number = winners ? partOf(b, loc, numbers, i, width) : Value();
+      Value number = winners ? partOf(b, loc, acc.tagged ? values[acc.winner] : numbers, i, width) : Value();
       Extremum now = Combiner(b, loc).update(acc, old, value, number, lanesAreReduced() ? pieces[i].mask : Value());
       state[at + i] = now.value;
       if (winners)
@@ -144,7 +144,9 @@ void KernelEmitter::finishAccumulators() {
     Lanes values{!lanesAreParallel(), {}}, winners = values;
     for (Extremum &part : all) {
       unsigned width = widthOf(part.value);
-      if (acc.winner >= 0) {
+      if (acc.tagged) {
+        winners.parts.push_back(part.winner);
+      } else if (acc.winner >= 0) {
         // Nothing was beyond the start, -inf: the first entry is as good as any.
         Value first = partOf(b, loc, Lanes::scalar(firstNumber()), 0, width);
         Value none = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::slt, part.winner,

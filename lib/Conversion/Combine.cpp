@@ -1,6 +1,7 @@
 // Combination of two values, scalars or vectors. For max and min a NaN wins over every number, and of equal values the
 // one with the lowest number wins.
 #include "Combine.h"
+#include "Lanes.h"
 
 using namespace mlir;
 using namespace gnnc;
@@ -67,6 +68,26 @@ Value Combiner::combine(const Accumulator &acc, Value old, Value value) {
   }
 }
 
+/// The tag of two entries' extremum: that of the one that wins, or -2 where the second one neither wins nor stays
+/// behind and has another tag. That may be said too often, of a number beside a NaN.
+Value Combiner::tagOf(const Accumulator &acc, Value wins, Extremum first, Extremum second, Value mask) {
+  bool isMax = acc.kind == CombineKind::Max;
+  Value level;
+  if (isa<IntegerType>(acc.type))
+    level = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq, second.value, first.value);
+  else
+    level = arith::CmpFOp::create(b, loc, isMax ? arith::CmpFPredicate::UGE : arith::CmpFPredicate::ULE, second.value,
+                                  first.value);
+  Value other = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ne, second.winner, first.winner);
+  Value ties = arith::AndIOp::create(b, loc, level, other);
+  if (mask)
+    ties = arith::AndIOp::create(b, loc, ties, mask);
+  auto vector = dyn_cast<VectorType>(first.winner.getType());
+  Value several = laneConstant(b, loc, b.getI32IntegerAttr(-2), vector ? vector.getDimSize(0) : 0);
+  Value kept = arith::SelectOp::create(b, loc, ties, several, first.winner);
+  return arith::SelectOp::create(b, loc, wins, second.winner, kept);
+}
+
 /// An accumulator after one more value, whose number is higher than any before; `mask` says where it counts.
 Extremum Combiner::update(const Accumulator &acc, Extremum old, Value value, Value number, Value mask) {
   Extremum result;
@@ -80,7 +101,8 @@ Extremum Combiner::update(const Accumulator &acc, Extremum old, Value value, Val
   if (mask)
     wins = arith::AndIOp::create(b, loc, wins, mask);
   result.value = arith::SelectOp::create(b, loc, wins, value, old.value);
-  result.winner = arith::SelectOp::create(b, loc, wins, number, old.winner);
+  result.winner = acc.tagged ? tagOf(acc, wins, old, {value, number}, mask)
+                             : arith::SelectOp::create(b, loc, wins, number, old.winner).getResult();
   return result;
 }
 
@@ -89,6 +111,8 @@ Extremum Combiner::merge(const Accumulator &acc, Extremum first, Extremum second
   if (acc.winner < 0)
     return {combine(acc, first.value, second.value), Value()};
   Value wins = better(acc, second.value, first.value);
+  if (acc.tagged)
+    return {arith::SelectOp::create(b, loc, wins, second.value, first.value), tagOf(acc, wins, first, second, Value())};
   Value tie;
   if (isa<IntegerType>(acc.type)) {
     tie = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq, first.value, second.value);

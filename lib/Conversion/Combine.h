@@ -11,6 +11,7 @@ struct Accumulator {
   gnn::CombineKind kind; // Sum, Prod, Max or Min
   mlir::Type type;
   int value = -1, winner = -1; // the results that they are
+  bool tagged = false;         // the winner is known by a tag, not by the number of its entry
 };
 
 /// An extremum and its winner; winner is null where none is wanted.
@@ -25,13 +26,15 @@ class Combiner {
 public:
   Combiner(mlir::OpBuilder &builder, mlir::Location loc) : b(builder), loc(loc) {}
 
-  /// An accumulator after one more value, whose number is higher than any before; `mask` says where it counts.
+  /// An accumulator after one more value, whose number is higher than any before, or whose tag is given; `mask` says
+  /// where it counts.
   Extremum update(const Accumulator &acc, Extremum old, mlir::Value value, mlir::Value number, mlir::Value mask);
   /// Two accumulators joined; ties go to the lower number.
   Extremum merge(const Accumulator &acc, Extremum first, Extremum second);
 
 private:
   mlir::Value combine(const Accumulator &acc, mlir::Value old, mlir::Value value);
+  mlir::Value tagOf(const Accumulator &acc, mlir::Value wins, Extremum first, Extremum second, mlir::Value mask);
   mlir::Value better(const Accumulator &acc, mlir::Value value, mlir::Value than);
 
   mlir::OpBuilder &b;

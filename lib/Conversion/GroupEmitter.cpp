@@ -303,6 +303,7 @@ void GroupEmitter::startReduction(Running &running) {
   for (auto [i, result] : llvm::enumerate(member.results)) {
     if (result.pairedWith) {
       running.accumulators.back().winner = i;
+      running.accumulators.back().tagged = result.combine == CombineKind::Tag;
       continue;
     }
     bool isMax = result.combine == CombineKind::ArgMax, isMin = result.combine == CombineKind::ArgMin;
@@ -338,7 +339,7 @@ void GroupEmitter::accumulate(Running &running, const Entries &given, Value left
     mask = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::slt, numbers, bound);
   }
   Value winners;
-  if (llvm::any_of(running.accumulators, [](const Accumulator &acc) { return acc.winner >= 0; })) {
+  if (llvm::any_of(running.accumulators, [](const Accumulator &acc) { return acc.winner >= 0 && !acc.tagged; })) {
     SmallVector<Value> parts;
     for (unsigned entry = 0; entry < layout.entries; ++entry)
       parts.push_back(
@@ -352,7 +353,8 @@ void GroupEmitter::accumulate(Running &running, const Entries &given, Value left
     const Lanes &value = values[acc.value >= 0 ? acc.value : acc.winner];
     for (unsigned i = 0; i < vectors; ++i) {
       Extremum old{running.state[next + i], acc.winner >= 0 ? running.state[next + vectors + i] : Value()};
-      Extremum now = combiner.update(acc, old, value.parts[i], winners, mask);
+      Value winner = acc.tagged ? values[acc.winner].parts[i] : winners;
+      Extremum now = combiner.update(acc, old, value.parts[i], winner, mask);
       running.state[next + i] = now.value;
       if (acc.winner >= 0)
         running.state[next + vectors + i] = now.winner;
@@ -389,7 +391,9 @@ void GroupEmitter::finishReduction(Running &running) {
         part = combiner.merge(acc, {half(part.value, 0, width / 2), half(part.winner, 0, width / 2)},
                               {half(part.value, width / 2, width / 2), half(part.winner, width / 2, width / 2)});
       unsigned width = layout.width();
-      if (acc.winner >= 0) {
+      if (acc.tagged) {
+        winners.parts.push_back(part.winner);
+      } else if (acc.winner >= 0) {
         // Nothing was beyond the start: the first entry is as good as any. Behind the last entry of an order there are
         // more, so that this may be read for an empty row too.
         Value first = LLVM::LoadOp::create(b, loc, b.getI32Type(), at(orderPerm, b.getI32Type(), segmentBegin));

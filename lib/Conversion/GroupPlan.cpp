@@ -108,7 +108,8 @@ void GroupAnalysis::addResults(GroupMember &member) {
       return result.combine == winner && i > 0 && member.results[i - 1].combine == extremum &&
              yield->getOperand(i) == yield->getOperand(i - 1);
     };
-    if (pairs(CombineKind::ArgMax, CombineKind::Max) || pairs(CombineKind::ArgMin, CombineKind::Min))
+    if (pairs(CombineKind::ArgMax, CombineKind::Max) || pairs(CombineKind::ArgMin, CombineKind::Min) ||
+        result.combine == CombineKind::Tag)
       result.pairedWith = i - 1;
     auto pointer = [&](GroupPointer::Kind kind) {
       plan.pointers.push_back({kind, Value(), number, static_cast<unsigned>(i)});

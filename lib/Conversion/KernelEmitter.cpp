@@ -95,23 +95,13 @@ void KernelEmitter::plan() {
   for (const Access &a : space.inputs)
     inputLevels.push_back(levelFor(a));
 
-  // A vector register's worth of the widest element that takes part.
-  unsigned bits = 32;
-  auto widen = [&](Type type) {
-    if (!type.isInteger(1))
-      bits = std::max(bits, type.getIntOrFloatBitWidth());
-  };
-  for (auto [a, immediate] : llvm::zip(space.inputs, space.immediates))
-    if (isa<FloatType>(a.element) && !immediate)
-      widen(a.element);
-  for (const ResultSpec &r : space.results)
-    widen(r.access.element);
-  maxLanes = 512 / bits;
+  maxLanes = space.vectorLanes();
 
-  for (unsigned i = 0; space.isReduced() && i < space.results.size(); ++i) {
+  for (unsigned i = 0; space.isReduced() && space.launch != LaunchKind::Lanes && i < space.results.size(); ++i) {
     const ResultSpec &result = space.results[i];
     if (result.pairedWith) {
       accumulators.back().winner = i;
+      accumulators.back().tagged = result.combine == CombineKind::Tag;
       continue;
     }
     bool isMax = result.combine == CombineKind::ArgMax, isMin = result.combine == CombineKind::ArgMin;
@@ -199,7 +189,10 @@ LLVM::LLVMFuncOp KernelEmitter::emit(StringRef name) {
   iteratorValues.resize(space.kinds.size());
   indexValues.resize(space.indices.size());
   inputValues.resize(space.inputs.size());
-  emitLevel(0);
+  if (space.launch == LaunchKind::Lanes)
+    emitShares();
+  else
+    emitLevel(0);
   return func;
 }
 
@@ -423,7 +416,7 @@ Lanes KernelEmitter::iteratorLanes(unsigned iterator) {
   return lanes;
 }
 
-SmallVector<Lanes> KernelEmitter::evaluate() {
+SmallVector<Lanes> KernelEmitter::evaluate(ArrayRef<unsigned> wanted) {
   SmallVector<Lanes> arguments(inputValues.begin(), inputValues.end());
   arguments.append(indexValues.begin(), indexValues.end());
   unsigned first = arguments.size();
@@ -441,5 +434,5 @@ SmallVector<Lanes> KernelEmitter::evaluate() {
     }
     arguments.push_back(number);
   }
-  return evaluateBody(b, loc, *space.body, arguments, pieces);
+  return evaluateBody(b, loc, *space.body, arguments, pieces, wanted);
 }

@@ -74,7 +74,7 @@ private:
   void setStaticPieces(int64_t lanes);
   unsigned blockPieces() const;
   unsigned reducedWidth() const;
-  llvm::SmallVector<Lanes> evaluate();
+  llvm::SmallVector<Lanes> evaluate(llvm::ArrayRef<unsigned> wanted = {});
   Lanes iteratorLanes(unsigned iterator);
 
   // Access.cpp: loads and stores.
@@ -90,7 +90,7 @@ private:
   mlir::Value aliveLanes(const Piece &piece);
   mlir::Value elementPointer(mlir::Value base, mlir::Type memory, mlir::Value offset);
   Lanes load(const Access &access, mlir::Value base, bool isIndex);
-  void loadAt(unsigned level);
+  void loadAt(unsigned level, const llvm::SetVector<mlir::Value> *which = nullptr);
   void prefetch(mlir::Value position);
   void store(mlir::Value base, const Access &access, const Lanes &value);
 
@@ -105,6 +105,18 @@ private:
   mlir::Value orEmpty(mlir::Value any, mlir::Value value, mlir::TypedAttr empty);
   void storeExtremum(const Accumulator &acc, const Lanes &values);
   unsigned winnerIterator() const;
+
+  // Shares.cpp: kernels that send what rows give to their winners.
+  llvm::SetVector<mlir::Value> sent;          // what the value and the tag of a row are made from
+  mlir::Value laneValues, laneTags, laneSink; // 64 bytes each on the stack
+  void emitShares();
+  gnn::SizeAttr targetStride() const;
+  mlir::Value targetPointer(mlir::Value target);
+  void clearLanes();
+  void prefetchShares(mlir::Value row);
+  void shareRow();
+  void shareAmongEntries(mlir::Value y, mlir::Value tied);
+  void forEachEntry(llvm::function_ref<void()> body);
 };
 
 } // namespace gnnc

@@ -182,7 +182,8 @@ void Analysis::readResults() {
       return result.combine == winner && i > 0 && space.results[i - 1].combine == extremum &&
              yield->getOperand(i) == yield->getOperand(i - 1);
     };
-    if (pairs(CombineKind::ArgMax, CombineKind::Max) || pairs(CombineKind::ArgMin, CombineKind::Min))
+    if (pairs(CombineKind::ArgMax, CombineKind::Max) || pairs(CombineKind::ArgMin, CombineKind::Min) ||
+        result.combine == CombineKind::Tag)
       result.pairedWith = i - 1;
   }
 }
@@ -324,6 +325,22 @@ std::optional<unsigned> Analysis::reductionToCut() {
 
 void Analysis::chooseLoops() {
   space.vec = chooseLanes();
+  if (space.results[0].combine == CombineKind::Share) {
+    // Lanes lie side by side in the result, and each has all rows.
+    space.launch = LaunchKind::Lanes;
+    space.targets = dimsOf(op.getResult(0))[0];
+    space.addsToInit = !op.getInits().empty();
+    for (unsigned i = 2; i < space.kinds.size(); ++i) {
+      if (space.results[0].access.iterators[i].getConstant() == 1)
+        space.vec = i;
+      else
+        space.parallels.push_back(i);
+    }
+    space.parallels.push_back(space.vec);
+    space.parallels.push_back(0);
+    space.reductions.push_back(1);
+    return;
+  }
   if (op.getOrder()) {
     space.launch = LaunchKind::Order;
     space.row = 0;
@@ -387,6 +404,8 @@ void Analysis::renumberSets() {
   };
   for (SizeAttr &size : space.sizes)
     size = renumber(size);
+  if (space.targets)
+    space.targets = renumber(space.targets);
   forEachAccess([&](Access &a) {
     a.base = renumber(a.base);
     for (SizeAttr &s : a.iterators)
@@ -435,6 +454,28 @@ SizeAttr KernelSpace::rowWork() const {
   return result;
 }
 
+unsigned KernelSpace::vectorLanes() const {
+  unsigned bits = 32;
+  auto widen = [&](Type type) {
+    if (!type.isInteger(1))
+      bits = std::max(bits, type.getIntOrFloatBitWidth());
+  };
+  for (auto [a, immediate] : llvm::zip(inputs, immediates))
+    if (isa<FloatType>(a.element) && !immediate)
+      widen(a.element);
+  for (const ResultSpec &r : results)
+    widen(r.access.element);
+  return 512 / bits;
+}
+
+SizeAttr KernelSpace::laneTasks() const {
+  SizeAttr tasks = sizes[vec].ceilDiv(vectorLanes());
+  for (unsigned iterator : parallels)
+    if (iterator != 0 && static_cast<int>(iterator) != vec)
+      tasks = tasks.mul(sizes[iterator]);
+  return tasks;
+}
+
 std::string KernelSpace::key() const {
   std::string text;
   llvm::raw_string_ostream os(text);
@@ -452,6 +493,8 @@ std::string KernelSpace::key() const {
   for (IteratorKind kind : kinds)
     os << static_cast<int>(kind);
   list(sizes);
+  if (targets)
+    os << targets.str() << addsToInit;
   os << static_cast<int>(launch) << ' ' << row << ' ' << vec << '\n';
   for (auto [i, a] : llvm::enumerate(indices)) {
     os << maybeNone[i];

@@ -28,6 +28,7 @@ enum class LaunchKind {
   Order, // rows of an order, long ones cut
   Cut,   // pieces of a reduction
   Once,  // a single point
+  Lanes, // vectors of lanes, each with all rows of an order, whose results go to other rows
 };
 
 struct ResultSpec {
@@ -51,17 +52,23 @@ struct KernelSpace {
   LaunchKind launch = LaunchKind::Once;
   int row = -1;                          // the iterator that tasks divide
   int vec = -1;                          // the iterator that runs over lanes, -1 for none
+  gnn::SizeAttr targets;                 // of LaunchKind::Lanes: the number of rows of the result
+  bool addsToInit = false;               // of LaunchKind::Lanes
   llvm::SmallVector<unsigned> parallels; // loops from outside to inside, without `row` unless it is parallel
   llvm::SmallVector<unsigned> reductions;
 
   bool isReduced() const { return !reductions.empty(); }
-  bool hasOrder() const { return launch == LaunchKind::Order; }
+  bool hasOrder() const { return launch == LaunchKind::Order || launch == LaunchKind::Lanes; }
   /// Whether results of cut rows or of a cut reduction are combined from slots.
   bool hasSlots() const { return launch == LaunchKind::Order || launch == LaunchKind::Cut; }
   /// The number of elements of a result that belong to a row (of an order), or to everything (of a cut reduction).
   gnn::SizeAttr rowElements() const;
   /// About how many points of the iteration space a row, or an entry of a cut reduction, has.
   gnn::SizeAttr rowWork() const;
+  /// How many lanes a vector has: a register's worth of the widest element that takes part.
+  unsigned vectorLanes() const;
+  /// Of LaunchKind::Lanes: how many tasks there are.
+  gnn::SizeAttr laneTasks() const;
   /// A text that is the same for kernels that need the same code.
   std::string key() const;
 };

@@ -107,8 +107,24 @@ static SmallVector<Value> evaluate(OpBuilder &b, Location loc, Operation &op, Ar
       });
 }
 
+llvm::SetVector<Value> gnnc::valuesFor(Block &body, ArrayRef<unsigned> wanted) {
+  llvm::SetVector<Value> needed;
+  for (auto [i, value] : llvm::enumerate(body.getTerminator()->getOperands()))
+    if (wanted.empty() || llvm::is_contained(wanted, i))
+      needed.insert(value);
+  for (size_t i = 0; i < needed.size(); ++i)
+    if (Operation *op = needed[i].getDefiningOp())
+      needed.insert(op->operand_begin(), op->operand_end());
+  return needed;
+}
+
 SmallVector<Lanes> gnnc::evaluateBody(OpBuilder &b, Location loc, Block &body, ArrayRef<Lanes> arguments,
-                                      ArrayRef<Piece> pieces) {
+                                      ArrayRef<Piece> pieces, ArrayRef<unsigned> wanted) {
+  SmallVector<Value> yields;
+  for (auto [i, value] : llvm::enumerate(body.getTerminator()->getOperands()))
+    if (wanted.empty() || llvm::is_contained(wanted, i))
+      yields.push_back(value);
+  llvm::SetVector<Value> needed = valuesFor(body, wanted);
   llvm::DenseMap<Value, Lanes> values;
   for (auto [argument, lanes] : llvm::zip(body.getArguments(), arguments))
     values[argument] = lanes;
@@ -121,6 +137,8 @@ SmallVector<Lanes> gnnc::evaluateBody(OpBuilder &b, Location loc, Block &body, A
   };
 
   for (Operation &op : body.without_terminator()) {
+    if (op.getNumResults() == 0 || !needed.contains(op.getResult(0)))
+      continue;
     SmallVector<const Lanes *> operands;
     for (Value operand : op.getOperands())
       find(operand);
@@ -142,7 +160,7 @@ SmallVector<Lanes> gnnc::evaluateBody(OpBuilder &b, Location loc, Block &body, A
       values[value] = lanes;
   }
   SmallVector<Lanes> yielded;
-  for (Value value : body.getTerminator()->getOperands())
+  for (Value value : yields)
     yielded.push_back(find(value));
   return yielded;
 }

@@ -4,6 +4,8 @@
 
 #include "gnnc/Dialect/Gnn.h"
 
+#include "llvm/ADT/SetVector.h"
+
 namespace gnnc {
 
 /// A vector's worth of a block of lanes: lanes offset .. offset + width of it, all of them or those in `mask`.
@@ -32,9 +34,14 @@ mlir::Value partOf(mlir::OpBuilder &builder, mlir::Location loc, const Lanes &la
 /// A constant in `width` lanes.
 mlir::Value laneConstant(mlir::OpBuilder &builder, mlir::Location loc, mlir::TypedAttr value, unsigned width);
 
-/// Evaluates a kernel's body: what is the same in all lanes once, the rest for each piece. Returns what it yields.
+/// The values that some of what a body yields (all of it, if nothing is named) is made from, arguments too.
+llvm::SetVector<mlir::Value> valuesFor(mlir::Block &body, llvm::ArrayRef<unsigned> wanted);
+
+/// Evaluates a kernel's body: what is the same in all lanes once, the rest for each piece. Returns what it yields, or
+/// of that only what is wanted, by number, if anything is named: then arguments that are not needed may be missing.
 llvm::SmallVector<Lanes> evaluateBody(mlir::OpBuilder &builder, mlir::Location loc, mlir::Block &body,
-                                      llvm::ArrayRef<Lanes> arguments, llvm::ArrayRef<Piece> pieces);
+                                      llvm::ArrayRef<Lanes> arguments, llvm::ArrayRef<Piece> pieces,
+                                      llvm::ArrayRef<unsigned> wanted = {});
 
 /// Word `word` (0 to 3) of Philox 4x32-10 with key `key` and counter `counter` (both i64, in the low words), as i32.
 /// Salmon, Moraes, Dror and Shaw, "Parallel random numbers: as easy as 1, 2, 3", SC 2011.

@@ -39,6 +39,14 @@ namespace {
 // Values of abi.h.
 enum : int32_t { errorArgument = 1, errorShape = 3, errorIndex = 5 };
 constexpr int64_t residualMagic = 0x31534552434E4E47; // "GNNCRES1"
+/// How the pieces of a result are combined. `tagged`: an extremum whose winner is known by its tag.
+int32_t combineKind(CombineKind kind, bool tagged) {
+  constexpr int32_t taggedMax = 7, taggedMin = 8;
+  if (tagged)
+    return kind == CombineKind::Max ? taggedMax : taggedMin;
+  return static_cast<int32_t>(kind);
+}
+
 int32_t abiDtype(Type element) {
   if (element.isF32())
     return 0;
@@ -105,7 +113,7 @@ private:
   /// The buffer of an op for a purpose.
   Value buffer(Operation *op, PlannedBuffer::Purpose purpose, unsigned result = 0, bool extreme = false);
   void fillCombine(unsigned number, KernelOp op, unsigned result, bool bare, std::optional<unsigned> winner,
-                   Value rowElements, CombineKind kind);
+                   Value rowElements, int32_t kind);
   unsigned fillCombines(KernelOp op, const KernelSpace &space);
   std::string stepName(Operation *op, StringRef label);
 };
@@ -358,7 +366,7 @@ void BodyEmitter::emitCopy(const OutputCopy &copy) {
 
 /// Describes how the pieces of one result are combined, as description `number`. `bare`: only the winner is wanted.
 void BodyEmitter::fillCombine(unsigned number, KernelOp op, unsigned result, bool bare, std::optional<unsigned> winner,
-                              Value rowElements, CombineKind kind) {
+                              Value rowElements, int32_t kind) {
   int64_t first = int64_t(number) * combineWords;
   host.store(buffer(op, PlannedBuffer::Slots, result, bare), combines, first);
   host.store(bare ? host.null() : pointer(op.getResult(result)), combines, first + 1);
@@ -366,7 +374,7 @@ void BodyEmitter::fillCombine(unsigned number, KernelOp op, unsigned result, boo
   host.store(winner ? pointer(op.getResult(*winner)) : host.null(), combines, first + 3);
   host.store(rowElements, combines, first + 4);
   Type element = op.getBody().front().getTerminator()->getOperand(result).getType();
-  host.store(host.integer32(static_cast<int32_t>(kind)), combines, 2 * (first + 5));
+  host.store(host.integer32(kind), combines, 2 * (first + 5));
   host.store(host.integer32(abiDtype(element)), combines, 2 * (first + 5) + 1);
 }
 
@@ -381,7 +389,7 @@ unsigned BodyEmitter::fillCombines(KernelOp op, const KernelSpace &space) {
     unsigned winner = bare ? i : i + 1;
     bool paired = !bare && winner < space.results.size() && space.results[winner].pairedWith;
     fillCombine(count, op, i, bare, bare || paired ? std::optional<unsigned>(winner) : std::nullopt, rowElements,
-                result.combine);
+                combineKind(result.combine, paired && space.results[winner].combine == CombineKind::Tag));
     ++count;
   }
   return count;
@@ -427,6 +435,10 @@ void BodyEmitter::emitKernelStep(KernelOp op) {
     break;
   case LaunchKind::Rows:
     args.append({size(entrySize(space, space.sizes[space.row])), work});
+    break;
+  case LaunchKind::Lanes:
+    args.append({size(entrySize(space, space.laneTasks())),
+                 host.mulSizes(size(entrySize(space, space.sizes[0])), host.integer(space.vectorLanes()))});
     break;
   case LaunchKind::Order: {
     unsigned count = fillCombines(op, space);
@@ -485,7 +497,8 @@ void BodyEmitter::emitGroupStep(GroupOp op) {
         std::optional<unsigned> winner;
         if (result.isBareWinner() || paired)
           winner = result.isBareWinner() ? i : i + 1;
-        fillCombine(count++, member.op, i, result.isBareWinner(), winner, host.integer(member.outputs), result.combine);
+        fillCombine(count++, member.op, i, result.isBareWinner(), winner, host.integer(member.outputs),
+                    combineKind(result.combine, paired && member.results[i + 1].combine == CombineKind::Tag));
       }
     }
     host.store(host.at(combines, host.i64(), int64_t(before) * combineWords), phases, 2 * int64_t(number));
@@ -499,11 +512,12 @@ void BodyEmitter::emitGroupStep(GroupOp op) {
 
 void BodyEmitter::emitGemm(GemmOp op) {
   Value workspace = buffer(op, PlannedBuffer::Workspace);
-  host.returnIfFailed(host.call(
-      "gnnrt_gemm", host.i32(),
-      {frame, host.text(stepName(op, "matmul")), host.integer32(abiDtype(elementOf(op.getResult()))),
-       host.integer32(op.getTransposeLhs()), host.integer32(op.getTransposeRhs()), size(op.getM()), size(op.getN()),
-       size(op.getK()), pointer(op.getLhs()), pointer(op.getRhs()), pointer(op.getResult()), workspace}));
+  host.returnIfFailed(
+      host.call("gnnrt_gemm", host.i32(),
+                {frame, host.text(stepName(op, "matmul")), host.integer32(abiDtype(elementOf(op.getResult()))),
+                 host.integer32(op.getTransposeLhs()), host.integer32(op.getTransposeRhs()), size(op.getM()),
+                 size(op.getN()), size(op.getK()), pointer(op.getLhs()), pointer(op.getRhs()),
+                 host.integer32(static_cast<bool>(op.getInit())), pointer(op.getResult()), workspace}));
 }
 
 //===----------------------------------------------------------------------===//

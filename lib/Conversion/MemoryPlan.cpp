@@ -17,6 +17,8 @@ Value gnnc::memoryRoot(Value value) {
       value = check.getPosition();
     } else if (auto kernel = dyn_cast<KernelOp>(op); kernel && !kernel.getInits().empty()) {
       value = kernel.getInits()[cast<OpResult>(value).getResultNumber()];
+    } else if (auto gemm = dyn_cast<GemmOp>(op); gemm && gemm.getInit()) {
+      value = gemm.getInit();
     } else if (auto group = dyn_cast<GroupOp>(op)) {
       value = group.getBody().front().getTerminator()->getOperand(cast<OpResult>(value).getResultNumber());
     } else {
@@ -99,10 +101,14 @@ LogicalResult Planner::order() {
                      .Default([](Operation *) { return false; });
     if (!known)
       return op.emitError("this is a fault of gnnc: '") << op.getName() << "' is left after kernels were formed";
+    SmallVector<Value> inits;
     if (auto kernel = dyn_cast<KernelOp>(op))
-      for (Value init : kernel.getInits())
-        if (!init.hasOneUse())
-          return op.emitError("this is a fault of gnnc: a kernel writes into a tensor that is used elsewhere too");
+      inits.assign(kernel.getInits().begin(), kernel.getInits().end());
+    if (auto gemm = dyn_cast<GemmOp>(op); gemm && gemm.getInit())
+      inits.push_back(gemm.getInit());
+    for (Value init : inits)
+      if (!init.hasOneUse())
+        return op.emitError("this is a fault of gnnc: a kernel writes into a tensor that is used elsewhere too");
     if (isa<arith::ConstantOp, ReshapeOp, EmptyOp>(op))
       continue;
     if (isEarly(&op)) {

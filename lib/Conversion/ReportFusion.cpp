@@ -247,7 +247,10 @@ void FusionReport::reportProduct(GemmOp gemm) {
   std::string line = sourceLine(gemm.getLoc());
   os << "  matrix product" << (line.empty() ? "" : " (" + line + ")") << ": " << info.sizeText(gemm.getM()) << " x "
      << info.sizeText(gemm.getK()) << " by " << info.sizeText(gemm.getK()) << " x " << info.sizeText(gemm.getN())
-     << ", of " << nameOf(gemm.getLhs()) << " and " << nameOf(gemm.getRhs()) << "\n";
+     << ", of " << nameOf(gemm.getLhs()) << " and " << nameOf(gemm.getRhs());
+  if (gemm.getInit())
+    os << ", added to " << nameOf(gemm.getInit());
+  os << "\n";
 }
 
 void FusionReport::run() {

@@ -7,18 +7,22 @@
 using namespace mlir;
 using namespace gnnc::gnn;
 
+/// Which entries share in the extremum of their group: those that equal it or, where that is NaN, the NaNs.
+static Expr attains(const Grouping &groups, const Expr &x, Value extremum) {
+  return x.equals(groups.spread(extremum)) | x.isNan();
+}
+
 /// max, min: the entries equal to their group's extremum share its adjoint evenly; where that is NaN, the NaNs do.
-/// `extremum` holds the extremum of each group as the entries' own values. Returns how many entries share, 1 at least.
-static Expr shareExtremum(ReverseSweep &sweep, const Grouping &groups, Value operand, Value extremum, Value y_adj) {
+/// `extremum` holds the extremum of each group as the entries' own values.
+static void shareExtremum(ReverseSweep &sweep, const Grouping &groups, Value operand, Value extremum, Value y_adj) {
   Expr x(sweep.builder(), sweep.loc(), sweep.saved(operand));
-  Expr winners = x.equals(groups.spread(extremum)) | x.isNan();
+  Expr winners = attains(groups, x, extremum);
   Expr count = x.with(groups.sum(winners.indicator(groups.entriesType())));
   Expr sharing = count.binary<arith::MaximumFOp>(count.constant(1));
   Expr share = x.with(y_adj) / sharing;
   Expr x_adj = winners.choose(x.with(groups.spread(share)), 0.0);
   sweep.markSelected(x_adj);
   sweep.add(operand, x_adj);
-  return count;
 }
 
 /// prod: by counting zeros, so that it is exact with any number of them, to second order. With q the factors that are
@@ -134,7 +138,15 @@ LogicalResult SegmentReduceOp::buildAdjoint(ReverseSweep &sweep) {
     case ReduceKind::Min: {
       // The extremum is one of the values compared with, bit for bit: a value that is computed again is computed in
       // the same way.
-      shareExtremum(sweep, groups, getSource(), sweep.saved(getResult()), y_adj);
+      Value extremum = sweep.saved(getResult());
+      if (getAt() != 0 || getDims() != ArrayRef<int64_t>{0} ||
+          cast<RankedTensorType>(indices[0].getType()).getRank() != 1) {
+        shareExtremum(sweep, groups, getSource(), extremum, y_adj);
+        break;
+      }
+      Value x_adj = ShareOp::create(builder, loc, source, y_adj, extremum, sweep.saved(getSource()), indices[0]);
+      sweep.markSelected(x_adj);
+      sweep.add(getSource(), x_adj);
       break;
     }
     }
@@ -164,6 +176,21 @@ LogicalResult SegmentReduceOp::buildAdjoint(ReverseSweep &sweep) {
     Expr given = count.with(empty).choose(count.with(y_adj), 0.0);
     sweep.add(getEmpty(), sumOver(builder, loc, given, otherDims(result.getRank(), {})));
   }
+  return success();
+}
+
+/// Linear in y, with what attains the extremum held constant: y_adj is the mean of the adjoints of those who share.
+LogicalResult ShareOp::buildAdjoint(ReverseSweep &sweep) {
+  if (!sweep.isActive(getY()))
+    return success();
+  auto source = cast<RankedTensorType>(getSource().getType());
+  Grouping groups = Grouping::by(sweep.builder(), sweep.loc(), source, cast<RankedTensorType>(getY().getType()),
+                                 sweep.saved(getIndex()), 0, {0});
+  Expr x(sweep.builder(), sweep.loc(), sweep.saved(getSource()));
+  Expr winners = attains(groups, x, sweep.saved(getExtremum()));
+  Expr count = x.with(groups.sum(winners.indicator(source)));
+  Expr sum = x.with(groups.sum(winners.choose(x.with(sweep.adjointOf(getResult())), 0.0)));
+  sweep.add(getY(), sum / count.binary<arith::MaximumFOp>(count.constant(1)));
   return success();
 }
 

@@ -21,12 +21,14 @@ private:
   KernelOp op;
   SmallVector<IteratorKind> kinds;
   bool reduces = false, innerReduces = false; // by any iterator, by one that is not the segment
-  SmallVector<bool> entryResults;             // whether a result has a value for each entry
+  bool isShare = false;
+  SmallVector<bool> entryResults; // whether a result has a value for each entry
 
   LogicalResult iterators();
   LogicalResult operandMaps();
   LogicalResult results();
   LogicalResult body();
+  LogicalResult shareBody(Operation *yield);
   /// `map` takes the iterators and as many symbols as `symbols` at most, and gives one position for each dimension.
   LogicalResult accesses(AffineMap map, unsigned symbols, Type tensor, StringRef what, unsigned number);
   LogicalResult countIs(StringRef what, size_t have, size_t want, StringRef per);
@@ -131,6 +133,7 @@ LogicalResult KernelVerifier::results() {
     auto combine = dyn_cast<CombineKindAttr>(attr);
     if (!combine)
       return op.emitOpError() << "combines has to hold #gnn<combine ...>, not " << attr;
+    isShare |= combine.getValue() == CombineKind::Share;
     if ((entryResults[i] ? innerReduces : reduces) == (combine.getValue() == CombineKind::None))
       return op.emitOpError() << "result #" << i
                               << (reduces ? " has to say how it is combined: an iterator is reduced"
@@ -163,11 +166,18 @@ LogicalResult KernelVerifier::body() {
   }
 
   Operation *yield = block.getTerminator();
+  if (isShare)
+    return shareBody(yield);
   if (yield->getNumOperands() != op.getNumResults())
     return op.emitOpError() << "the body yields " << yield->getNumOperands() << " values for " << op.getNumResults()
                             << " results";
   for (auto [i, value, result, attr] : llvm::enumerate(yield->getOperands(), op.getResults(), op.getCombines())) {
     CombineKind combine = cast<CombineKindAttr>(attr).getValue();
+    if (combine == CombineKind::Tag) {
+      CombineKind before = i ? cast<CombineKindAttr>(op.getCombines()[i - 1]).getValue() : CombineKind::None;
+      if (before != CombineKind::Max && before != CombineKind::Min)
+        return op.emitOpError() << "result #" << i << " is a tag, so a max or min has to stand before it";
+    }
     if (combine == CombineKind::ArgMax || combine == CombineKind::ArgMin) {
       if (!elementOf(result).isSignlessInteger(32))
         return op.emitOpError() << "result #" << i << " is the number of a winner, an i32, not " << elementOf(result);
@@ -176,6 +186,19 @@ LogicalResult KernelVerifier::body() {
                               << ", whose elements are " << elementOf(result);
     }
   }
+  return success();
+}
+
+LogicalResult KernelVerifier::shareBody(Operation *yield) {
+  auto holds = [&](unsigned operand, Type type) { return yield->getOperand(operand).getType() == type; };
+  if (op.getNumResults() != 1 || !op.getOrder())
+    return op.emitOpError() << "that shares has one result and an order";
+  if (yield->getNumOperands() != 3 || !holds(0, elementOf(op.getResult(0))) ||
+      !holds(1, IntegerType::get(op.getContext(), 32)) || !holds(2, IntegerType::get(op.getContext(), 1)))
+    return op.emitOpError() << "that shares yields a value of its result, an i32 for a tag and an i1";
+  AffineMap map = cast<AffineMapAttr>(op.getResultMaps()[0]).getValue();
+  if (map.getNumResults() == 0 || !isa<AffineSymbolExpr>(map.getResult(0)))
+    return op.emitOpError() << "that shares writes at an index in the first dimension of its result";
   return success();
 }
 
@@ -228,6 +251,8 @@ LogicalResult GemmOp::verify() {
       failed(sameElement(*this, "the right operand", getRhs(), "the left operand", getLhs())) ||
       failed(sameElement(*this, "the result", getResult(), "the left operand", getLhs())))
     return failure();
+  if (getInit() && getInit().getType() != getResult().getType())
+    return emitOpError() << "the init has to have the type of the result";
   auto holds = [&](StringRef what, Value tensor, SizeAttr rows, SizeAttr cols) -> LogicalResult {
     SizeAttr have = product(getContext(), dimsOf(tensor)), want = rows.mul(cols);
     if (have == want)

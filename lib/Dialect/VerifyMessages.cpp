@@ -56,6 +56,10 @@ LogicalResult SegmentReduceOp::verify() {
        failed(sameElement(*this, "the value for an empty segment", getEmpty(), "the source", getSource()))))
     return failure();
 
+  if (getTags() && (!getWinner() || consumed.size() != 1))
+    return emitOpError() << "has tags, so it needs a second result, and index arrays of one dimension";
+  if (getTags() && failed(haveSizes(*this, "the tags", getTags(), consumed)))
+    return failure();
   if (!getWinner())
     return success();
   if (getKind() != ReduceKind::Max && getKind() != ReduceKind::Min)
@@ -64,6 +68,39 @@ LogicalResult SegmentReduceOp::verify() {
   if (consumed.size() != 1)
     return emitOpError() << "a winner is a position in one dimension, but the index arrays have " << consumed.size();
   return haveSizes(*this, "the winner", getWinner(), result);
+}
+
+/// What shares of extrema are made of: values of entries and of segments.
+template <typename OpTy> static LogicalResult areShared(OpTy op) {
+  if (failed(indexesFirstDim(op, op.getIndex(), op.getSource())) || failed(isFloat(op, "the source", op.getSource())) ||
+      failed(sameElement(op, "the extremum", op.getExtremum(), "the source", op.getSource())) ||
+      failed(sameElement(op, "what is shared", op.getY(), "the source", op.getSource())) ||
+      failed(sameElement(op, "the result", op.getResult(), "the source", op.getSource())))
+    return failure();
+  ArrayRef<SizeAttr> features = dimsOf(op.getSource()).drop_front(), segments = dimsOf(op.getExtremum());
+  if (segments.empty() || segments.drop_front() != features)
+    return op.emitOpError() << "the extremum has sizes " << sizesText(segments)
+                            << ", but after the first should have the source's, " << sizesText(features);
+  return haveSizes(op, "what is shared", op.getY(), segments);
+}
+
+LogicalResult ShareOp::verify() {
+  if (failed(areShared(*this)))
+    return failure();
+  return haveSizes(*this, "the result", getResult(), dimsOf(getSource()));
+}
+
+LogicalResult ShareSumOp::verify() {
+  if (failed(areShared(*this)) || failed(haveSizes(*this, "the tags", getTags(), dimsOf(getExtremum()))) ||
+      failed(haveSizes(*this, "the target", getTarget(), dimsOf(getIndex()))))
+    return failure();
+  ArrayRef<SizeAttr> features = dimsOf(getSource()).drop_front(), result = dimsOf(getResult());
+  if (result.empty() || result.drop_front() != features)
+    return emitOpError() << "the result has sizes " << sizesText(result)
+                         << ", but after the first should have the source's, " << sizesText(features);
+  if (getInit() && getInit().getType() != getResult().getType())
+    return emitOpError() << "the init has to have the type of the result";
+  return success();
 }
 
 LogicalResult SegmentSoftmaxOp::verify() {

@@ -57,11 +57,14 @@ void gnnc::addKernels(OpPassManager &pm, bool fuse) {
   pm.addNestedPass<func::FuncOp>(createChooseSaved());
   pm.addNestedPass<func::FuncOp>(createDecompose());
   simplify(pm);
+  pm.addNestedPass<func::FuncOp>(createLowerShares({fuse}));
+  simplify(pm);
   if (fuse)
     addAlgebra(pm);
   pm.addNestedPass<func::FuncOp>(createFormKernels());
   pm.addPass(createCSEPass());
   if (fuse) {
+    pm.addNestedPass<func::FuncOp>(createAccumulateProducts());
     pm.addNestedPass<func::FuncOp>(createInlineMaps());
     pm.addPass(createCanonicalizerPass());
     pm.addPass(createCSEPass());

@@ -47,6 +47,13 @@ Value scalarOf(OpBuilder &b, Location loc, KernelBuilder::Operand operand, Value
   return arith::ConstantOp::create(b, loc, operand.constant);
 }
 
+/// The value in a kernel's body of what `KernelBuilder::index` returned, as i32.
+Value indexValue(OpBuilder &b, Location loc, AffineExpr expr, ValueRange indices, ValueRange iterators) {
+  if (int64_t number = KernelBuilder::indexNumber(expr); number >= 0)
+    return indices[number];
+  return arith::IndexCastOp::create(b, loc, b.getI32Type(), iterators[cast<AffineDimExpr>(expr).getPosition()]);
+}
+
 /// The constant that a 0-d operand holds, if it is one.
 TypedAttr constantOf(Value scalar) {
   auto constant = scalar ? scalar.getDefiningOp<arith::ConstantOp>() : nullptr;
@@ -66,6 +73,7 @@ private:
   LogicalResult copy();
   LogicalResult gather(GatherOp gather);
   LogicalResult segmentReduce(SegmentReduceOp reduce);
+  LogicalResult shareSum(ShareSumOp share);
   LogicalResult reduce(ReduceOp reduce);
   LogicalResult argReduce(ArgReduceOp reduce);
   LogicalResult contract(ContractOp contract);
@@ -282,18 +290,59 @@ LogicalResult Former::segmentReduce(SegmentReduceOp reduce) {
     return op->emitError("what an empty segment gives must be a constant");
   bool wantsWinner = reduce.getWinner() && !reduce.getWinner().use_empty();
   kernel.result(tensorType(kernelDims, resultType().getElementType()), resultPosition, kind, empty);
-  if (extremum && wantsWinner)
-    kernel.result(tensorType(kernelDims, b.getI32Type()), resultPosition,
-                  reduce.getKind() == ReduceKind::Max ? CombineKind::ArgMax : CombineKind::ArgMin);
-  KernelOp result = kernel.create([&](OpBuilder &body, ValueRange inputs, ValueRange, ValueRange) {
+  AffineExpr tag;
+  if (extremum && wantsWinner) {
+    CombineKind winner = reduce.getKind() == ReduceKind::Max ? CombineKind::ArgMax : CombineKind::ArgMin;
+    if (reduce.getTags())
+      tag = kernel.index(reduce.getTags(), {entry});
+    kernel.result(tensorType(kernelDims, b.getI32Type()), resultPosition, tag ? CombineKind::Tag : winner);
+  }
+  KernelOp result = kernel.create([&](OpBuilder &body, ValueRange inputs, ValueRange indices, ValueRange iterators) {
     Value scalar = scalarOf(body, loc, operand, inputs);
-    return SmallVector<Value>(extremum && wantsWinner ? 2 : 1, scalar);
+    SmallVector<Value> yields(extremum && wantsWinner ? 2 : 1, scalar);
+    if (tag)
+      yields[1] = indexValue(body, loc, tag, indices, iterators);
+    return yields;
   });
   SmallVector<Value> results{ordered(result.getResult(0), resultDims)};
   if (reduce.getWinner())
     results.push_back(wantsWinner ? ordered(result.getResult(1), dimsOf(reduce.getWinner()))
                                   : EmptyOp::create(b, loc, reduce.getWinner().getType()).getResult());
   return replace(results);
+}
+
+LogicalResult Former::shareSum(ShareSumOp share) {
+  ArrayRef<SizeAttr> sizes = dimsOf(share.getSource());
+  auto type = OrderType::get(b.getContext(), dimsOf(share.getExtremum())[0], sizes[0]);
+  Value order;
+  if (auto endpoint = share.getIndex().getDefiningOp<EndpointOp>())
+    order = OrderOp::create(b, loc, type, endpoint.getEnd(), endpoint.getGraph());
+  else
+    order = OrderByOp::create(b, loc, type, share.getIndex());
+  KernelBuilder kernel(b, loc, label);
+  SmallVector<AffineExpr> rows{kernel.iterator(IteratorKind::Parallel, type.getRows())};
+  SmallVector<AffineExpr> entries{kernel.iterator(IteratorKind::Segment, type.getEntries())};
+  kernel.setOrder(order);
+  for (SizeAttr size : sizes.drop_front()) {
+    rows.push_back(kernel.iterator(IteratorKind::Parallel, size));
+    entries.push_back(rows.back());
+  }
+  SmallVector<AffineExpr> targets(rows);
+  targets[0] = kernel.index(share.getTarget(), entries[0]);
+  if (KernelBuilder::indexNumber(targets[0]) < 0)
+    return op->emitError("this is a fault of gnnc: shares go to the rows that they come from");
+  KernelBuilder::Operand y = kernel.input(share.getY(), rows), tags = kernel.input(share.getTags(), rows),
+                         source = kernel.input(share.getSource(), entries),
+                         extremum = kernel.input(share.getExtremum(), rows);
+  kernel.result(resultType(), targets, CombineKind::Share, {}, share.getInit());
+  KernelOp result = kernel.create([&](OpBuilder &body, ValueRange inputs, ValueRange, ValueRange) {
+    Value x = scalarOf(body, loc, source, inputs);
+    Value equal = arith::CmpFOp::create(body, loc, arith::CmpFPredicate::OEQ, x, scalarOf(body, loc, extremum, inputs));
+    Value isNan = arith::CmpFOp::create(body, loc, arith::CmpFPredicate::UNO, x, x);
+    return SmallVector<Value>{scalarOf(body, loc, y, inputs), scalarOf(body, loc, tags, inputs),
+                              arith::OrIOp::create(body, loc, equal, isNan)};
+  });
+  return replace(result.getResults());
 }
 
 LogicalResult Former::reduce(ReduceOp reduce) {
@@ -391,12 +440,12 @@ LogicalResult Former::contract(ContractOp contract) {
   Value product;
   if (isConcat(out, n, m) && !n.empty() && out != ArrayRef(natural)) {
     // The transposed product: swap the operands instead of the result.
-    product =
-        GemmOp::create(b, loc, resultType(), rhs, lhs, !transposeRhs, !transposeLhs, sizeOf(n), sizeOf(m), sizeOf(k));
+    product = GemmOp::create(b, loc, resultType(), rhs, lhs, Value(), !transposeRhs, !transposeLhs, sizeOf(n),
+                             sizeOf(m), sizeOf(k));
     return replace(product);
   }
-  product = GemmOp::create(b, loc, tensorType(naturalDims, resultType().getElementType()), lhs, rhs, transposeLhs,
-                           transposeRhs, sizeOf(m), sizeOf(n), sizeOf(k));
+  product = GemmOp::create(b, loc, tensorType(naturalDims, resultType().getElementType()), lhs, rhs, Value(),
+                           transposeLhs, transposeRhs, sizeOf(m), sizeOf(n), sizeOf(k));
   if (out != ArrayRef(natural)) {
     SmallVector<int64_t> perm = llvm::map_to_vector(
         out, [&](int64_t label) -> int64_t { return llvm::find(natural, label) - natural.begin(); });
@@ -558,6 +607,7 @@ LogicalResult Former::run() {
       .Case<BroadcastOp, TransposeOp, SliceOp>([&](auto) { return copy(); })
       .Case([&](GatherOp o) { return gather(o); })
       .Case([&](SegmentReduceOp o) { return segmentReduce(o); })
+      .Case([&](ShareSumOp o) { return shareSum(o); })
       .Case([&](ReduceOp o) { return reduce(o); })
       .Case([&](ArgReduceOp o) { return argReduce(o); })
       .Case([&](ContractOp o) { return contract(o); })

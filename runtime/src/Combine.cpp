@@ -91,6 +91,29 @@ template <typename T, typename Op> void combineWinners(const gnnrt_combine &how,
   }
 }
 
+template <typename T, typename Op> void combineTags(const gnnrt_combine &how, const CutRow &row, Range columns) {
+  T *partial = static_cast<T *>(how.partial);
+  int32_t *tag = how.winner_partial;
+  int64_t width = how.row_elements;
+  pairwise(row, [&](int64_t a, int64_t b) {
+    for (int64_t c = columns.begin; c < columns.end; ++c) {
+      int64_t to = a * width + c, from = b * width + c;
+      if (tag[from] == -1)
+        continue;
+      if (tag[to] == -1 || Op::better(partial[to], partial[from])) {
+        partial[to] = partial[from];
+        tag[to] = tag[from];
+      } else if (tag[to] != tag[from] && !Op::better(partial[from], partial[to])) {
+        tag[to] = -2;
+      }
+    }
+  });
+  for (int64_t c = columns.begin; c < columns.end; ++c) {
+    static_cast<T *>(how.out)[row.row * width + c] = partial[row.slotBegin * width + c];
+    how.winner_out[row.row * width + c] = tag[row.slotBegin * width + c];
+  }
+}
+
 template <typename T, typename Op> void combineExtremum(const gnnrt_combine &how, const CutRow &row, Range columns) {
   if (how.winner_partial)
     combineWinners<T, Op>(how, row, columns);
@@ -110,6 +133,10 @@ template <typename T> void combine(const gnnrt_combine &how, const CutRow &row, 
   case GNNRT_COMBINE_MIN:
   case GNNRT_COMBINE_ARGMIN:
     return combineExtremum<T, Min>(how, row, columns);
+  case GNNRT_COMBINE_TAGGED_MAX:
+    return combineTags<T, Max>(how, row, columns);
+  case GNNRT_COMBINE_TAGGED_MIN:
+    return combineTags<T, Min>(how, row, columns);
   default:
     return; // checkCombines has refused all others
   }
@@ -140,10 +167,11 @@ void gnnrt::checkCombines(const gnnrt_combine *combines, int32_t count) {
     if (how.kind == GNNRT_COMBINE_NONE)
       continue;
     bool arg = how.kind == GNNRT_COMBINE_ARGMAX || how.kind == GNNRT_COMBINE_ARGMIN;
-    bool kind = how.kind > 0 && how.kind <= GNNRT_COMBINE_ARGMIN;
+    bool tagged = how.kind == GNNRT_COMBINE_TAGGED_MAX || how.kind == GNNRT_COMBINE_TAGGED_MIN;
+    bool kind = how.kind > 0 && how.kind <= GNNRT_COMBINE_TAGGED_MIN;
     bool dtype = how.dtype == GNNRT_F32 || how.dtype == GNNRT_F64 || how.dtype == GNNRT_I32 || how.dtype == GNNRT_I64 ||
                  how.dtype == GNNRT_INDEX;
-    bool winners = !how.winner_partial == !how.winner_out && (!arg || how.winner_out);
+    bool winners = !how.winner_partial == !how.winner_out && (!(arg || tagged) || how.winner_out);
     if (!kind || !dtype || !winners || !how.partial || (!arg && !how.out))
       fail(GNNRT_ERROR_INTERNAL, "a fault of gnnc itself: partial results cannot be combined (kind ", how.kind, ", ",
            dtypeName(how.dtype), ")");

@@ -62,7 +62,8 @@ template <typename T> struct Matrix {
   }
 };
 
-template <typename T> void multiplyBlock(Matrix<T> a, Matrix<T> b, int64_t m, int64_t n, int64_t k, T *c, int64_t ldc) {
+template <typename T>
+void multiplyBlock(Matrix<T> a, Matrix<T> b, int64_t m, int64_t n, int64_t k, bool add, T *c, int64_t ldc) {
   int64_t rows = m, inner = k;
   auto most = [](int64_t perStep) { return std::max<int64_t>(smallProduct / perStep / 16 * 16, 16); };
   if (hasSmallB(n, k))
@@ -72,12 +73,12 @@ template <typename T> void multiplyBlock(Matrix<T> a, Matrix<T> b, int64_t m, in
   for (int64_t r = 0; r < m; r += rows)
     for (int64_t p = 0; p < k; p += inner)
       blasGemm<T>(a.transposed, b.transposed, std::min(rows, m - r), n, std::min(inner, k - p), a.at(r, p), a.stride,
-                  b.at(p, 0), b.stride, /*add=*/p > 0, c + r * ldc, ldc);
+                  b.at(p, 0), b.stride, add || p > 0, c + r * ldc, ldc);
 }
 
 template <typename T>
 void multiply(gnnrt_frame &frame, bool transA, bool transB, int64_t m, int64_t n, int64_t k, const T *a, const T *b,
-              T *c, T *workspace, int32_t dtype) {
+              bool add, T *c, T *workspace, int32_t dtype) {
   int64_t lda = transA ? m : k, ldb = transB ? k : n;
   if (std::max({lda, ldb, n}) > std::numeric_limits<int32_t>::max())
     fail(GNNRT_ERROR_TOO_LARGE, "a matrix product of sizes ", m, " x ", k, " and ", k, " x ", n,
@@ -106,7 +107,8 @@ void multiply(gnnrt_frame &frame, bool transA, bool transB, int64_t m, int64_t n
     try {
       Matrix<T> rows{left.at(r0, k0), lda, transA}, columns{right.at(k0, c0), right.stride, right.transposed};
       multiplyBlock(rows, columns, blocks.rows.end(row) - r0, blocks.columns.end(column) - c0,
-                    blocks.inner.end(part) - k0, (parts ? workspace + part * m * n : c) + r0 * n + c0, n);
+                    blocks.inner.end(part) - k0, add && !parts, (parts ? workspace + part * m * n : c) + r0 * n + c0,
+                    n);
     } catch (...) { // tasks must not throw; there is nothing else here that does
       outOfMemory.store(true, std::memory_order_relaxed);
     }
@@ -115,6 +117,8 @@ void multiply(gnnrt_frame &frame, bool transA, bool transB, int64_t m, int64_t n
     throw std::bad_alloc();
   if (!parts)
     return;
+  for (int64_t i = 0; add && i < m * n; ++i) // small, or there were no parts
+    workspace[i] += c[i];
   CutRow row = {0, 0, blocks.inner.pieces};
   gnnrt_combine sum = {workspace, c, nullptr, nullptr, m * n, GNNRT_COMBINE_SUM, dtype};
   combineRows(pool, &row, 1, &sum, 1);
@@ -123,7 +127,7 @@ void multiply(gnnrt_frame &frame, bool transA, bool transB, int64_t m, int64_t n
 } // namespace
 
 int32_t gnnrt_gemm(gnnrt_frame *frame, const char *name, int32_t dtype, int32_t trans_a, int32_t trans_b, int64_t m,
-                   int64_t n, int64_t k, const void *a, const void *b, void *c, void *workspace) {
+                   int64_t n, int64_t k, const void *a, const void *b, int32_t add, void *c, void *workspace) {
   return frame->guarded([&] {
     Measured measured(*frame, name);
     if ((dtype != GNNRT_F32 && dtype != GNNRT_F64) || m < 0 || n < 0 || k < 0)
@@ -132,14 +136,15 @@ int32_t gnnrt_gemm(gnnrt_frame *frame, const char *name, int32_t dtype, int32_t 
     if (m == 0 || n == 0)
       return;
     if (k == 0) {
-      std::memset(c, 0, size_t(m * n * dtypeBytes(dtype)));
+      if (!add)
+        std::memset(c, 0, size_t(m * n * dtypeBytes(dtype)));
       return;
     }
     if (dtype == GNNRT_F32)
-      multiply(*frame, trans_a, trans_b, m, n, k, static_cast<const float *>(a), static_cast<const float *>(b),
+      multiply(*frame, trans_a, trans_b, m, n, k, static_cast<const float *>(a), static_cast<const float *>(b), add,
                static_cast<float *>(c), static_cast<float *>(workspace), dtype);
     else
-      multiply(*frame, trans_a, trans_b, m, n, k, static_cast<const double *>(a), static_cast<const double *>(b),
+      multiply(*frame, trans_a, trans_b, m, n, k, static_cast<const double *>(a), static_cast<const double *>(b), add,
                static_cast<double *>(c), static_cast<double *>(workspace), dtype);
   });
 }

@@ -334,3 +334,35 @@ func.func @gemm(%a: tensor<?x8xf32, #gnn.dims<s0, 8>>, %b: tensor<8x4xf32, #gnn.
   %0 = gnn.gemm %a, %b m <s0> n <8> k <8> : (tensor<?x8xf32, #gnn.dims<s0, 8>>, tensor<8x4xf32, #gnn.dims<8, 4>>) -> tensor<?x8xf32, #gnn.dims<s0, 8>>
   return
 }
+
+// -----
+
+func.func @tags_without_winner(%m: tensor<?x4xf32, #gnn.dims<s1, 4>>, %i: tensor<?xi32, #gnn.dims<s1>>) {
+  // expected-error@+1 {{'gnn.segment_reduce' op has tags, so it needs a second result, and index arrays of one dimension}}
+  %0 = gnn.segment_reduce max %m by [%i] at 0 dims [0] tags %i : (tensor<?x4xf32, #gnn.dims<s1, 4>>, tensor<?xi32, #gnn.dims<s1>>, tensor<?xi32, #gnn.dims<s1>>) -> tensor<?x4xf32, #gnn.dims<s0, 4>>
+  return
+}
+
+// -----
+
+func.func @share_of_others(%y: tensor<?x4xf32, #gnn.dims<s0, 4>>, %m: tensor<?x8xf32, #gnn.dims<s1, 8>>, %i: tensor<?xi32, #gnn.dims<s1>>) {
+  // expected-error@+1 {{'gnn.share' op the extremum has sizes <s0, 4>, but after the first should have the source's, <8>}}
+  %0 = gnn.share %y of %y among %m by %i : (tensor<?x4xf32, #gnn.dims<s0, 4>>, tensor<?x4xf32, #gnn.dims<s0, 4>>, tensor<?x8xf32, #gnn.dims<s1, 8>>, tensor<?xi32, #gnn.dims<s1>>) -> tensor<?x8xf32, #gnn.dims<s1, 8>>
+  return
+}
+
+// -----
+
+func.func @share_sum_tags(%y: tensor<?x4xf32, #gnn.dims<s0, 4>>, %m: tensor<?x4xf32, #gnn.dims<s1, 4>>, %i: tensor<?xi32, #gnn.dims<s1>>) {
+  // expected-error@+1 {{'gnn.share_sum' op the tags has sizes <s1>, but should have <s0, 4>}}
+  %0 = gnn.share_sum %y of %y among %m by %i into %i tagged %i : (tensor<?x4xf32, #gnn.dims<s0, 4>>, tensor<?x4xf32, #gnn.dims<s0, 4>>, tensor<?x4xf32, #gnn.dims<s1, 4>>, tensor<?xi32, #gnn.dims<s1>>, tensor<?xi32, #gnn.dims<s1>>, tensor<?xi32, #gnn.dims<s1>>) -> tensor<?x4xf32, #gnn.dims<s0, 4>>
+  return
+}
+
+// -----
+
+func.func @gemm_init(%a: tensor<2x3xf32, #gnn.dims<2, 3>>, %b: tensor<3x4xf32, #gnn.dims<3, 4>>, %c: tensor<4x2xf32, #gnn.dims<4, 2>>) {
+  // expected-error@+1 {{'gnn.gemm' op the init has to have the type of the result}}
+  %0 = gnn.gemm %a, %b plus %c m <2> n <4> k <3> : (tensor<2x3xf32, #gnn.dims<2, 3>>, tensor<3x4xf32, #gnn.dims<3, 4>>, tensor<4x2xf32, #gnn.dims<4, 2>>) -> tensor<2x4xf32, #gnn.dims<2, 4>>
+  return
+}

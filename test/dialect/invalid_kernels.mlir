@@ -178,3 +178,53 @@ func.func @yield_elsewhere(%x: tensor<f32, #gnn.dims<>>) {
   // expected-error@+1 {{'gnn.yield' op expects parent op to be one of 'gnn.vjp, gnn.kernel, gnn.group'}}
   gnn.yield %x : tensor<f32, #gnn.dims<>>
 }
+
+// -----
+
+// A tag belongs to a max or min before it.
+
+!vec = tensor<?xf32, #gnn.dims<s0>>
+!tag = tensor<?xi32, #gnn.dims<s0>>
+func.func @lone_tag(%o: !gnn.order<s0, s1>, %i: tensor<?xi32, #gnn.dims<s1>>) {
+  // expected-error@+1 {{'gnn.kernel' op result #0 is a tag, so a max or min has to stand before it}}
+  %y = "gnn.kernel"(%o, %i) <{iterators = [#gnn<iterator parallel>, #gnn<iterator segment>], space = #gnn.dims<s0, s1>,
+    offsets = #gnn.dims<>, indexMaps = [affine_map<(v, e) -> (e)>], maps = [], resultMaps = [affine_map<(v, e) -> (v)>],
+    combines = [#gnn<combine tag>], maybeNone = array<i1: false>, label = "k", operandSegmentSizes = array<i32: 1, 1, 0, 0>}> ({
+  ^bb0(%t: i32, %v: index, %e: index):
+    gnn.yield %t : i32
+  }) : (!gnn.order<s0, s1>, tensor<?xi32, #gnn.dims<s1>>) -> !tag
+  return
+}
+
+// -----
+
+// What shares yields a value, a tag and a condition, and writes at an index.
+
+!vec = tensor<?xf32, #gnn.dims<s0>>
+func.func @share_yields(%o: !gnn.order<s0, s1>, %i: tensor<?xi32, #gnn.dims<s1>>, %x: !vec) {
+  // expected-error@+1 {{'gnn.kernel' op that shares yields a value of its result, an i32 for a tag and an i1}}
+  %y = "gnn.kernel"(%o, %i, %x) <{iterators = [#gnn<iterator parallel>, #gnn<iterator segment>], space = #gnn.dims<s0, s1>,
+    offsets = #gnn.dims<>, indexMaps = [affine_map<(v, e) -> (e)>], maps = [affine_map<(v, e)[s] -> (v)>],
+    resultMaps = [affine_map<(v, e)[s] -> (s)>], combines = [#gnn<combine share>], maybeNone = array<i1: false>, label = "k",
+    operandSegmentSizes = array<i32: 1, 1, 1, 0>}> ({
+  ^bb0(%a: f32, %t: i32, %v: index, %e: index):
+    gnn.yield %a : f32
+  }) : (!gnn.order<s0, s1>, tensor<?xi32, #gnn.dims<s1>>, !vec) -> !vec
+  return
+}
+
+// -----
+
+!vec = tensor<?xf32, #gnn.dims<s0>>
+func.func @share_place(%o: !gnn.order<s0, s1>, %i: tensor<?xi32, #gnn.dims<s1>>, %x: !vec) {
+  // expected-error@+1 {{'gnn.kernel' op that shares writes at an index in the first dimension of its result}}
+  %y = "gnn.kernel"(%o, %i, %x) <{iterators = [#gnn<iterator parallel>, #gnn<iterator segment>], space = #gnn.dims<s0, s1>,
+    offsets = #gnn.dims<>, indexMaps = [affine_map<(v, e) -> (e)>], maps = [affine_map<(v, e)[s] -> (v)>],
+    resultMaps = [affine_map<(v, e)[s] -> (v)>], combines = [#gnn<combine share>], maybeNone = array<i1: false>, label = "k",
+    operandSegmentSizes = array<i32: 1, 1, 1, 0>}> ({
+  ^bb0(%a: f32, %t: i32, %v: index, %e: index):
+    %c = arith.constant true
+    gnn.yield %a, %t, %c : f32, i32, i1
+  }) : (!gnn.order<s0, s1>, tensor<?xi32, #gnn.dims<s1>>, !vec) -> !vec
+  return
+}

@@ -27,6 +27,14 @@ func.func @messages(%x: tensor<?x?x8xf32, #gnn.dims<s0, s2, 8>>, %m: tensor<?x8x
   %one = gnn.gather %x[%i] dims [1] : (tensor<?x?x8xf32, #gnn.dims<s0, s2, 8>>, tensor<?xi32, #gnn.dims<s1>>) -> tensor<?x?x8xf32, #gnn.dims<s0, s1, 8>>
   // CHECK: gnn.segment_reduce sum %{{.*}} by [%{{.*}}, %{{.*}}] at 0 dims [0, 1] : (tensor<?x8xf32, #gnn.dims<s1, 8>>, tensor<?xi32, #gnn.dims<s1>>, tensor<?xi32, #gnn.dims<s1>>) -> tensor<?x?x8xf32, #gnn.dims<s0, s2, 8>>
   %sum = gnn.segment_reduce sum %m by [%i, %j] at 0 dims [0, 1] : (tensor<?x8xf32, #gnn.dims<s1, 8>>, tensor<?xi32, #gnn.dims<s1>>, tensor<?xi32, #gnn.dims<s1>>) -> tensor<?x?x8xf32, #gnn.dims<s0, s2, 8>>
+  // CHECK: gnn.segment_reduce max %{{.*}} by [%{{.*}}] at 0 dims [0] tags %{{.*}} :
+  %top, %tag = gnn.segment_reduce max %m by [%i] at 0 dims [0] tags %j : (tensor<?x8xf32, #gnn.dims<s1, 8>>, tensor<?xi32, #gnn.dims<s1>>, tensor<?xi32, #gnn.dims<s1>>) -> (tensor<?x8xf32, #gnn.dims<s0, 8>>, tensor<?x8xi32, #gnn.dims<s0, 8>>)
+  // CHECK: gnn.share %{{.*}} of %{{.*}} among %{{.*}} by %{{.*}} :
+  %shares = gnn.share %top of %top among %m by %i : (tensor<?x8xf32, #gnn.dims<s0, 8>>, tensor<?x8xf32, #gnn.dims<s0, 8>>, tensor<?x8xf32, #gnn.dims<s1, 8>>, tensor<?xi32, #gnn.dims<s1>>) -> tensor<?x8xf32, #gnn.dims<s1, 8>>
+  // CHECK: %[[SENT:.*]] = gnn.share_sum %{{.*}} of %{{.*}} among %{{.*}} by %{{.*}} into %{{.*}} tagged %{{.*}} :
+  %sent = gnn.share_sum %top of %top among %m by %i into %j tagged %tag : (tensor<?x8xf32, #gnn.dims<s0, 8>>, tensor<?x8xf32, #gnn.dims<s0, 8>>, tensor<?x8xf32, #gnn.dims<s1, 8>>, tensor<?xi32, #gnn.dims<s1>>, tensor<?xi32, #gnn.dims<s1>>, tensor<?x8xi32, #gnn.dims<s0, 8>>) -> tensor<?x8xf32, #gnn.dims<s2, 8>>
+  // CHECK: gnn.share_sum {{.*}} plus %[[SENT]] :
+  %more = gnn.share_sum %top of %top among %m by %i into %j tagged %tag plus %sent : (tensor<?x8xf32, #gnn.dims<s0, 8>>, tensor<?x8xf32, #gnn.dims<s0, 8>>, tensor<?x8xf32, #gnn.dims<s1, 8>>, tensor<?xi32, #gnn.dims<s1>>, tensor<?xi32, #gnn.dims<s1>>, tensor<?x8xi32, #gnn.dims<s0, 8>>, tensor<?x8xf32, #gnn.dims<s2, 8>>) -> tensor<?x8xf32, #gnn.dims<s2, 8>>
   // CHECK: %[[MAX:.*]], %[[WINNER:.*]] = gnn.segment_reduce max %{{.*}} by [%{{.*}}] at 0 dims [0] empty %{{.*}} : (tensor<?x8xf32, #gnn.dims<s1, 8>>, tensor<?xi32, #gnn.dims<s1>>, tensor<f32, #gnn.dims<>>) -> (tensor<?x8xf32, #gnn.dims<s0, 8>>, tensor<?x8xi32, #gnn.dims<s0, 8>>)
   %max, %winner = gnn.segment_reduce max %m by [%i] at 0 dims [0] empty %c : (tensor<?x8xf32, #gnn.dims<s1, 8>>, tensor<?xi32, #gnn.dims<s1>>, tensor<f32, #gnn.dims<>>) -> (tensor<?x8xf32, #gnn.dims<s0, 8>>, tensor<?x8xi32, #gnn.dims<s0, 8>>)
   // CHECK: gnn.segment_softmax %{{.*}} by %{{.*}} into <s0> :

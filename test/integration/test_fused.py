@@ -125,6 +125,7 @@ FUNCTIONS = {
     "extremes": [{"F": f} for f in (1, 7, 40)],
     "tied": [{"F": f} for f in (3, 16)],
     "winners": [{"F": f} for f in (1, 10, 64)],
+    "peaks": [{"F": f} for f in (10, 32, 40, 64)],
     "strongest": [{"F": f} for f in (1, 24)],
     "products": [{"F": f} for f in (1, 8, 100)],
     "counted": [{"F": f} for f in (1, 3, 40)],
@@ -143,7 +144,7 @@ FUNCTIONS = {
 }
 INTEGERS = {"tied"}
 # Gradients are left out: NaN times 0 depends on which products are formed.
-SPECIAL = {"winners", "counted"}
+SPECIAL = {"winners", "counted", "peaks"}
 # Model of the benchmark → sizes of its features.
 LAYERS = {
     "gcn": [{"In": 7, "Out": 16}, {"In": 40, "Out": 300}],
@@ -189,9 +190,9 @@ def function_cases():
         if function in SPECIAL:
             for graph in ("hub", "awkward"):
                 yield f"{function} of NaN on {graph}", (
-                    None, function, "f32", graph, choices[-1], tuple(choices[-1]), "special")
+                    None, function, "f64", graph, choices[-1], tuple(choices[-1]), "special")
                 yield f"{function} of ties on {graph}", (
-                    None, function, "f32", graph, choices[-1], tuple(choices[-1]), "integers")
+                    None, function, "f64", graph, choices[-1], tuple(choices[-1]), "integers")
 
 
 harness.add_cases(Fused, [*layer_cases(), *function_cases()], Fused.check)

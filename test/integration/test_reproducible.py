@@ -37,7 +37,8 @@ LAYER_SIZES = {
     "gatv2": {"In": 16, "H": 4, "D": 4},
     "transformer": {"In": 16, "H": 4, "D": 4},
     "edgeconv": {"In": 16, "Out": 16},
-    "pna": {"F": 16},
+    "edgeconv_linear": {"In": 16, "Out": 40},  # the gradient goes to the winners
+    "pna": {"F": 40},
 }
 
 

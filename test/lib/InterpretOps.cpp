@@ -153,6 +153,25 @@ void Interpreter::eval(SegmentReduceOp op) {
     set(op.getWinner(), std::move(winner));
 }
 
+void Interpreter::eval(ShareOp op) {
+  const Tensor &y = tensor(op.getY()), &extremum = tensor(op.getExtremum()), &source = tensor(op.getSource());
+  SmallVector<const Tensor *> indices{&tensor(op.getIndex())};
+  Tensor result = empty(op.getResult()), count = empty(op.getY());
+  auto forEachSharer = [&](llvm::function_ref<void(ArrayRef<int64_t>, const Shape &)> f) {
+    forEachIndex(source.shape, [&](ArrayRef<int64_t> index) {
+      Shape target = targetsAt(indices, index.take_front(1));
+      if (target.empty())
+        return;
+      Shape place = inserted(without(index, 0, 1), ArrayRef<int64_t>{0}, target);
+      if (source.at(index) == extremum.at(place) || std::isnan(source.at(index)))
+        f(index, place);
+    });
+  };
+  forEachSharer([&](ArrayRef<int64_t>, const Shape &place) { count.at(place) += 1; });
+  forEachSharer([&](ArrayRef<int64_t> index, const Shape &place) { result.at(index) = y.at(place) / count.at(place); });
+  set(op.getResult(), std::move(result));
+}
+
 /// log of a sum of exponentials, -inf for none.
 static Cell logSumExp(ArrayRef<Cell> scores) {
   Cell top = -INFINITY, sum = 0;

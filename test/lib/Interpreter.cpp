@@ -82,7 +82,7 @@ LogicalResult Interpreter::runOp(Operation &op) {
   if (auto b = dyn_cast<BackOp>(op))
     return back(b);
   bool known = llvm::TypeSwitch<Operation *, bool>(&op)
-                   .Case<EndpointOp, DegreeOp, AddSelfLoopsOp, GatherOp, SegmentReduceOp, SegmentSoftmaxOp,
+                   .Case<EndpointOp, DegreeOp, AddSelfLoopsOp, GatherOp, SegmentReduceOp, ShareOp, SegmentSoftmaxOp,
                          SegmentLogSumExpOp, ReduceOp, ArgReduceOp, SoftmaxOp, LogSumExpOp, ContractOp, BroadcastOp,
                          ReshapeOp, TransposeOp, SliceOp, UnsliceOp, SelectIndexOp, ConcatOp, IotaOp, SizeOp, NondiffOp,
                          SavedOp, FoldKeyOp, UniformOp, arith::ConstantOp>([&](auto o) {

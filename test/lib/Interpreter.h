@@ -68,6 +68,7 @@ private:
   void eval(gnn::AddSelfLoopsOp op);
   void eval(gnn::GatherOp op);
   void eval(gnn::SegmentReduceOp op);
+  void eval(gnn::ShareOp op);
   void eval(gnn::SegmentSoftmaxOp op);
   void eval(gnn::SegmentLogSumExpOp op);
   void eval(gnn::ReduceOp op);

@@ -68,6 +68,24 @@ TEST(Combine, SumsOfManyCounts) {
       EXPECT_EQ(combine(GNNRT_COMBINE_SUM, GNNRT_F64, first(count), {}, width).value, double(count * (count + 1) / 2));
 }
 
+TEST(Combine, TagsOfExtrema) {
+  auto tagOf = [](int32_t kind, std::vector<double> values, std::vector<int32_t> tags) {
+    return combine(kind, GNNRT_F64, values, tags).winner;
+  };
+  EXPECT_EQ(tagOf(GNNRT_COMBINE_TAGGED_MAX, {1, 3, 2}, {7, 8, 9}), 8);
+  EXPECT_EQ(tagOf(GNNRT_COMBINE_TAGGED_MIN, {1, 3, 2}, {7, 8, 9}), 7);
+  // Equal values: one tag if it is the same everywhere, also beside a slot that saw no entry.
+  EXPECT_EQ(tagOf(GNNRT_COMBINE_TAGGED_MAX, {3, 3, 2}, {7, 7, 9}), 7);
+  EXPECT_EQ(tagOf(GNNRT_COMBINE_TAGGED_MAX, {3, 3, 2}, {7, 8, 9}), -2);
+  EXPECT_EQ(tagOf(GNNRT_COMBINE_TAGGED_MAX, {3, 5, 5, 5}, {-2, 7, 7, 7}), 7);
+  EXPECT_EQ(tagOf(GNNRT_COMBINE_TAGGED_MAX, {5, 5, 3}, {-2, 7, 9}), -2);
+  EXPECT_EQ(tagOf(GNNRT_COMBINE_TAGGED_MAX, {-INFINITY, -INFINITY}, {-1, 4}), 4);
+  EXPECT_EQ(tagOf(GNNRT_COMBINE_TAGGED_MAX, {nan, 5}, {1, 2}), 1);
+  EXPECT_EQ(tagOf(GNNRT_COMBINE_TAGGED_MAX, {5, nan}, {1, 2}), 2);
+  EXPECT_EQ(tagOf(GNNRT_COMBINE_TAGGED_MIN, {nan, nan}, {1, 2}), -2);
+  EXPECT_EQ(tagOf(GNNRT_COMBINE_TAGGED_MIN, {-1, -1}, {-1, -1}), -1);
+}
+
 TEST(Combine, SumsPairwiseFromTheFirst) {
   std::vector<float> values(65, 0.0f);
   for (size_t i = 0; i < values.size(); ++i)

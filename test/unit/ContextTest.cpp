@@ -154,7 +154,7 @@ TEST(Context, IsRefusedInAForkedChildWhichMayMakeItsOwn) {
     wrong |= sumOfRows(own, 1000) != 499500 ? 16 : 0;
     std::vector<float> a(200 * 200, 1.0f), c(200 * 200);
     withFrame(own, [&](gnnrt_frame *frame) {
-      return gnnrt_gemm(frame, "product", GNNRT_F32, 0, 0, 200, 200, 200, a.data(), a.data(), c.data(), nullptr);
+      return gnnrt_gemm(frame, "product", GNNRT_F32, 0, 0, 200, 200, 200, a.data(), a.data(), 0, c.data(), nullptr);
     });
     wrong |= c[0] != 200 ? 32 : 0;
     gnnrt_context_destroy(own);

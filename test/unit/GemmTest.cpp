@@ -31,8 +31,9 @@ template <typename T> std::vector<T> randomValues(int64_t count, uint32_t seed) 
 
 template <typename T>
 std::vector<T> product(gnnrt_context *context, bool transA, bool transB, int64_t m, int64_t n, int64_t k,
-                       const std::vector<T> &a, const std::vector<T> &b) {
-  std::vector<T> c(m * n, T(NAN)); // what was there before must not matter
+                       const std::vector<T> &a, const std::vector<T> &b, std::vector<T> addTo = {}) {
+  bool add = !addTo.empty();
+  std::vector<T> c = add ? addTo : std::vector<T>(m * n, T(NAN)); // what was there before must not matter
   EXPECT_EQ(withFrame(context,
                       [&](gnnrt_frame *frame) {
                         int64_t bytes = gnnrt_gemm_workspace(dtype<T>, m, n, k);
@@ -40,7 +41,7 @@ std::vector<T> product(gnnrt_context *context, bool transA, bool transB, int64_t
                         void *workspace;
                         if (gnnrt_reserve(frame, 1, &bytes, &life, &workspace))
                           return 1;
-                        return gnnrt_gemm(frame, "product", dtype<T>, transA, transB, m, n, k, a.data(), b.data(),
+                        return gnnrt_gemm(frame, "product", dtype<T>, transA, transB, m, n, k, a.data(), b.data(), add,
                                           c.data(), workspace);
                       }),
             GNNRT_OK)
@@ -52,7 +53,8 @@ template <typename T> void check(gnnrt_context *context, int64_t m, int64_t n, i
   std::vector<T> a = randomValues<T>(m * k, 1), b = randomValues<T>(k * n, 2);
   for (bool transA : {false, true})
     for (bool transB : {false, true}) {
-      std::vector<T> c = product(context, transA, transB, m, n, k, a, b);
+      std::vector<T> c = product(context, transA, transB, m, n, k, a, b), before = randomValues<T>(m * n, 3),
+                     added = product(context, transA, transB, m, n, k, a, b, before);
       double tolerance = (std::is_same_v<T, float> ? 3e-6 : 1e-13) * std::sqrt(double(k) + 1);
       // All elements, or of large products some.
       int64_t step = 1 + m * n * k / 1000000;
@@ -63,6 +65,8 @@ template <typename T> void check(gnnrt_context *context, int64_t m, int64_t n, i
           sum += double(a[transA ? p * m + i : i * k + p]) * double(b[transB ? j * k + p : p * n + j]);
         ASSERT_NEAR(c[i * n + j], sum, tolerance)
             << m << " " << n << " " << k << " " << transA << transB << " at " << i << " " << j;
+        ASSERT_NEAR(added[i * n + j], before[i * n + j] + sum, tolerance)
+            << "added: " << m << " " << n << " " << k << " " << transA << transB << " at " << i << " " << j;
       }
     }
 }
@@ -163,7 +167,7 @@ TEST(Gemm, WithoutAddressSpaceForTheBlasItFails) {
     // In a thread of its own, which has no work area yet.
     std::thread([&] {
       status = withFrame(context, [&](gnnrt_frame *frame) {
-        return gnnrt_gemm(frame, "product", GNNRT_F32, 0, 0, 200, 200, 200, values.data(), values.data(), out.data(),
+        return gnnrt_gemm(frame, "product", GNNRT_F32, 0, 0, 200, 200, 200, values.data(), values.data(), 0, out.data(),
                           nullptr);
       });
     }).join();
@@ -179,14 +183,14 @@ TEST(Gemm, WhatDoesNotExistIsAFault) {
   Context context;
   EXPECT_EQ(withFrame(context,
                       [&](gnnrt_frame *frame) {
-                        return gnnrt_gemm(frame, "product", GNNRT_I32, 0, 0, 1, 1, 1, nullptr, nullptr, nullptr,
+                        return gnnrt_gemm(frame, "product", GNNRT_I32, 0, 0, 1, 1, 1, nullptr, nullptr, 0, nullptr,
                                           nullptr);
                       }),
             GNNRT_ERROR_INTERNAL);
   float value = 0;
   EXPECT_EQ(withFrame(context,
                       [&](gnnrt_frame *frame) {
-                        return gnnrt_gemm(frame, "product", GNNRT_F32, 0, 0, 1, int64_t(1) << 31, 1, &value, &value,
+                        return gnnrt_gemm(frame, "product", GNNRT_F32, 0, 0, 1, int64_t(1) << 31, 1, &value, &value, 0,
                                           &value, nullptr);
                       }),
             GNNRT_ERROR_TOO_LARGE);

@@ -36,7 +36,7 @@ int32_t everything(gnnrt_frame *frame) {
       gnnrt_launch_order(frame, "order (m.gnn:2)", nothing, nullptr, order, nullptr, 0) ||
       gnnrt_launch_group(frame, "group (m.gnn:3)", nothing, nullptr, order, &phase, 1) ||
       gnnrt_launch_cut(frame, "cut (m.gnn:4)", nothing, nullptr, 10, 1, nullptr, 0) ||
-      gnnrt_gemm(frame, "matmul (m.gnn:5)", GNNRT_F32, 0, 0, 1, 1, 1, &a, &b, &c, nullptr))
+      gnnrt_gemm(frame, "matmul (m.gnn:5)", GNNRT_F32, 0, 0, 1, 1, 1, &a, &b, 0, &c, nullptr))
     return GNNRT_ERROR_INTERNAL;
   EXPECT_EQ(c, 6);
   return gnnrt_launch_rows(frame, "rows (m.gnn:1)", nothing, nullptr, 5, 1);

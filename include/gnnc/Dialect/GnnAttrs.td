@@ -81,7 +81,8 @@ def Gnn_ReduceKindAttr : EnumAttr<Gnn_Dialect, Gnn_ReduceKind, "reduce_kind">;
 def Gnn_CombineKind : Gnn_Enum<"CombineKind", "how a kernel's result is combined over its reduced iterators", [
     I32EnumAttrCase<"None", 0, "none">, I32EnumAttrCase<"Sum", 1, "sum">, I32EnumAttrCase<"Prod", 2, "prod">,
     I32EnumAttrCase<"Max", 3, "max">, I32EnumAttrCase<"Min", 4, "min">,
-    I32EnumAttrCase<"ArgMax", 5, "argmax">, I32EnumAttrCase<"ArgMin", 6, "argmin">]>;
+    I32EnumAttrCase<"ArgMax", 5, "argmax">, I32EnumAttrCase<"ArgMin", 6, "argmin">,
+    I32EnumAttrCase<"Tag", 7, "tag">, I32EnumAttrCase<"Share", 8, "share">]>;
 def Gnn_CombineKindAttr : EnumAttr<Gnn_Dialect, Gnn_CombineKind, "combine">;
 
 def Gnn_IteratorKind : Gnn_Enum<"IteratorKind", "what an iterator of a kernel does", [

@@ -149,7 +149,9 @@ def Gnn_SegmentReduceOp : Gnn_DiffOp<"segment_reduce", [AttrSizedOperandSegments
     0 without one (1 for prod).
 
     max and min may have a second result, the winner: the position, among the consumed entries (of rank 1), of the first
-    entry that equals the result, -1 for an empty segment. A NaN makes the result NaN and is its winner.
+    entry that equals the result, -1 for an empty segment. A NaN makes the result NaN and is its winner. With `tags`, a
+    number from 0 on for each entry, the second result is the winner's tag instead, -2 where entries of different tags
+    are equal (or nothing is above -inf).
 
     ```mlir
     // sum(m, by=g.dst)
@@ -161,11 +163,65 @@ def Gnn_SegmentReduceOp : Gnn_DiffOp<"segment_reduce", [AttrSizedOperandSegments
     ```
   }];
   let arguments = (ins Gnn_ReduceKindAttr:$kind, Gnn_Tensor:$source, Variadic<Gnn_IndexTensor>:$indices,
-                       Optional<Gnn_Scalar>:$empty, I64Attr:$at, DenseI64ArrayAttr:$dims);
+                       Optional<Gnn_Scalar>:$empty, Optional<Gnn_IndexTensor>:$tags, I64Attr:$at,
+                       DenseI64ArrayAttr:$dims);
   let results = (outs Gnn_Tensor:$result, Optional<Gnn_IndexTensor>:$winner);
   let assemblyFormat = [{
-    `` $kind $source `by` ` ` `[` $indices `]` `at` $at `dims` $dims (`empty` $empty^)?
+    `` $kind $source `by` ` ` `[` $indices `]` `at` $at `dims` $dims (`empty` $empty^)? (`tags` $tags^)?
     attr-dict `:` functional-type(operands, results)
+  }];
+  let builders = [ // without tags
+    OpBuilder<(ins "::mlir::Type":$result, "::mlir::Type":$winner, "ReduceKind":$kind, "::mlir::Value":$source,
+                   "::mlir::ValueRange":$indices, "::mlir::Value":$empty, "int64_t":$at,
+                   "::llvm::ArrayRef<int64_t>":$dims), [{
+      build($_builder, $_state, result, winner, kind, source, indices, empty, ::mlir::Value(), at, dims);
+    }]>,
+    OpBuilder<(ins "::mlir::TypeRange":$results, "ReduceKind":$kind, "::mlir::Value":$source,
+                   "::mlir::ValueRange":$indices, "::mlir::Value":$empty, "int64_t":$at,
+                   "::llvm::ArrayRef<int64_t>":$dims), [{
+      build($_builder, $_state, results, kind, source, indices, empty, ::mlir::Value(), at, dims);
+    }]>
+  ];
+  let hasVerifier = 1;
+}
+
+def Gnn_ShareOp : Gnn_DiffOp<"share"> {
+  let summary = "What belongs to a segment's extremum, shared evenly by the entries that attain it";
+  let description = [{
+    An entry of `source` that equals the extremum of its segment, or is NaN, gets `y` of the segment divided by the number
+    of such entries; all others get 0. This is the adjoint of a max or min, with its adjoint for `y`. The index array has
+    rank 1, and segments and entries stand first.
+
+    ```mlir
+    %m_adj = gnn.share %y_adj of %y among %m by %dst
+        : (tensor<?x16xf32, #gnn.dims<s0, 16>>, tensor<?x16xf32, #gnn.dims<s0, 16>>,
+           tensor<?x16xf32, #gnn.dims<s1, 16>>, tensor<?xi32, #gnn.dims<s1>>) -> tensor<?x16xf32, #gnn.dims<s1, 16>>
+    ```
+  }];
+  let arguments = (ins Gnn_Tensor:$y, Gnn_Tensor:$extremum, Gnn_Tensor:$source, Gnn_IndexTensor:$index);
+  let results = (outs Gnn_Tensor:$result);
+  let assemblyFormat = [{
+    $y `of` $extremum `among` $source `by` $index attr-dict `:` functional-type(operands, results)
+  }];
+  let hasVerifier = 1;
+}
+
+def Gnn_ShareSumOp : Gnn_PureOp<"share_sum"> {
+  let summary = "The shares of a gnn.share summed by another index array, without a pass over the entries";
+  let description = [{
+    `tags` is what a `gnn.segment_reduce` with `target` for its tags gave: where one entry alone attains the extremum,
+    all of `y` goes to its target; entries are looked at where several may. With an init, the sums are added to it.
+
+    ```mlir
+    %b_adj = gnn.share_sum %y_adj of %y among %m by %dst into %src tagged %tags : ...
+    ```
+  }];
+  let arguments = (ins Gnn_Tensor:$y, Gnn_Tensor:$extremum, Gnn_Tensor:$source, Gnn_IndexTensor:$index,
+                       Gnn_IndexTensor:$target, Gnn_IndexTensor:$tags, Optional<Gnn_Tensor>:$init);
+  let results = (outs Gnn_Tensor:$result);
+  let assemblyFormat = [{
+    $y `of` $extremum `among` $source `by` $index `into` $target `tagged` $tags (`plus` $init^)? attr-dict
+    `:` functional-type(operands, results)
   }];
   let hasVerifier = 1;
 }
@@ -646,8 +702,14 @@ def Gnn_KernelOp : Gnn_PureOp<"kernel", [SingleBlockImplicitTerminator<"YieldOp"
     `combines` says how each result is combined over the iterators that are not parallel; `none` if there are none of
     these. argmax and argmin yield the value that is compared; their result is the i32 number of the winning entry of
     the first non-parallel iterator, or -1. A max or min followed by an argmax or argmin of the same yielded value is
-    computed together. `empties` gives what a result has where nothing was combined (absent: the neutral element of sum
+    computed together. tag, too, follows a max or min: its value, an i32 from 0 on, is kept of the entry that is the
+    extremum; it is -1 where nothing was combined, and -2 where entries with different tags may be equal. `empties` gives what a result has where nothing was combined (absent: the neutral element of sum
     and prod; 0 for max and min).
+
+    share is for a kernel of one result and one order whose result map uses an index read at the entry: the body yields
+    a value and a tag, both of the row alone, and a condition. Where the tag is from 0 on, the value is added to the
+    result at that place in the index's stead; where it is -2, the value is divided evenly among the entries of the row for
+    which the condition holds, and added at theirs; elsewhere nothing is. What nothing is added to is the init's, or 0 without one.
 
     ```mlir
     // y[v, f] = sum over the edges e into v of x[src[e], f]
@@ -750,18 +812,18 @@ def Gnn_GemmOp : Gnn_PureOp<"gemm"> {
   let summary = "A dense product of row-major matrices, done by BLAS";
   let description = [{
     C[m, n] = op(A) op(B), where the operands are read as matrices whatever their rank: A is [m, k] or, transposed,
-    [k, m]; B is [k, n] or [n, k].
+    [k, m]; B is [k, n] or [n, k]. With an init, C = init + op(A) op(B), done in place: an init has no other use.
 
     ```mlir
     %c = gnn.gemm %a, %b transposed m <s0> n <8> k <16>
         : (tensor<?x16xf32, #gnn.dims<s0, 16>>, tensor<8x16xf32, #gnn.dims<8, 16>>) -> tensor<?x8xf32, #gnn.dims<s0, 8>>
     ```
   }];
-  let arguments = (ins Gnn_Tensor:$lhs, Gnn_Tensor:$rhs, UnitAttr:$transposeLhs, UnitAttr:$transposeRhs,
-                       Gnn_SizeAttr:$m, Gnn_SizeAttr:$n, Gnn_SizeAttr:$k);
+  let arguments = (ins Gnn_Tensor:$lhs, Gnn_Tensor:$rhs, Optional<Gnn_Tensor>:$init, UnitAttr:$transposeLhs,
+                       UnitAttr:$transposeRhs, Gnn_SizeAttr:$m, Gnn_SizeAttr:$n, Gnn_SizeAttr:$k);
   let results = (outs Gnn_Tensor:$result);
   let assemblyFormat = [{
-    $lhs (`transposed` $transposeLhs^)? `,` $rhs (`transposed` $transposeRhs^)? `m` $m `n` $n `k` $k
+    $lhs (`transposed` $transposeLhs^)? `,` $rhs (`transposed` $transposeRhs^)? (`plus` $init^)? `m` $m `n` $n `k` $k
     attr-dict `:` functional-type(operands, results)
   }];
   let hasVerifier = 1;

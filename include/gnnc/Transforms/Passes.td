@@ -32,6 +32,17 @@ def Decompose : Pass<"gnn-decompose", "::mlir::func::FuncOp"> {
   let dependentDialects = ["::gnnc::gnn::GnnDialect"];
 }
 
+def LowerShares : Pass<"gnn-lower-shares", "::mlir::func::FuncOp"> {
+  let summary = "Write the shares of extrema as comparisons, or send them to the winners alone";
+  let description = [{
+    The gradient of a max or min goes to the entries that attain it. Where it is only summed by the other end of the edges, nothing of the entries
+    need be read again: the forward pass keeps who won, and a `gnn.share_sum` adds what each row gives at its winner. Everything else compares
+    entries with the extremum.
+  }];
+  let options = [Option<"toWinners", "to-winners", "bool", /*default=*/"true", "Send shares to the winners where that is possible">];
+  let dependentDialects = ["::gnnc::gnn::GnnDialect"];
+}
+
 def AlgebraProducts : Pass<"gnn-algebra-products", "::mlir::func::FuncOp"> {
   let summary = "Take products with weights on nodes instead of edges, and on the narrower side of a sum over edges";
   let description = [{
@@ -83,6 +94,11 @@ def AlgebraStructure : Pass<"gnn-algebra-structure", "::mlir::func::FuncOp"> {
 
 def FormKernels : Pass<"gnn-form-kernels", "::mlir::func::FuncOp"> {
   let summary = "Turn tensor ops into row kernels, matrix products and views";
+  let dependentDialects = ["::gnnc::gnn::GnnDialect"];
+}
+
+def AccumulateProducts : Pass<"gnn-accumulate-products", "::mlir::func::FuncOp"> {
+  let summary = "Let a matrix product add to another one instead of adding both afterwards";
   let dependentDialects = ["::gnnc::gnn::GnnDialect"];
 }
 

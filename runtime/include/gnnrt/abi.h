@@ -143,12 +143,15 @@ enum {
   GNNRT_COMBINE_MAX = 3,
   GNNRT_COMBINE_MIN = 4,
   GNNRT_COMBINE_ARGMAX = 5,
-  GNNRT_COMBINE_ARGMIN = 6
+  GNNRT_COMBINE_ARGMIN = 6,
+  GNNRT_COMBINE_TAGGED_MAX = 7,
+  GNNRT_COMBINE_TAGGED_MIN = 8
 };
 /* How slots of one result are combined into its row. For MAX and MIN with a winner, `winner_*` are the i32 arrays that
  * go with it (else NULL): equal values keep the earlier slot's winner, a NaN wins over everything, and a slot whose
- * winner is -1 has no entry. ARGMAX, ARGMIN: as MAX, MIN, where the value itself is not wanted (`out` NULL). The
- * partial results are used up. */
+ * winner is -1 has no entry. ARGMAX, ARGMIN: as MAX, MIN, where the value itself is not wanted (`out` NULL).
+ * TAGGED_MAX, TAGGED_MIN: as MAX, MIN with a winner, but that is a tag from 0 on, -1 of a slot that has no entry, and
+ * -2 where entries of different tags are equal. The partial results are used up. */
 typedef struct gnnrt_combine {
   void *partial; /* [num_slots, row_elements] */
   void *out;     /* [rows, row_elements] */
@@ -186,11 +189,12 @@ GNNRT_API int32_t gnnrt_launch_cut(gnnrt_frame *frame, const char *name, gnnrt_k
                                    int32_t num_combines);
 GNNRT_API int64_t gnnrt_cut_slots(int64_t entries, int64_t entry_work);
 
-/* C[M,N] = op(A) op(B), row-major; dtype F32 or F64. trans_a: A is [K,M]; trans_b: B is [N,K]. Fixed blocks of rows of
- * C, or, where K is long and C small, of K, whose parts are combined pairwise in `workspace` of gnnrt_gemm_workspace
- * bytes. */
+/* C[M,N] = op(A) op(B), or C + op(A) op(B) where `add` is not 0; row-major; dtype F32 or F64. trans_a: A is [K,M];
+ * trans_b: B is [N,K]. Fixed blocks of rows of C, or, where K is long and C small, of K, whose parts are combined
+ * pairwise in `workspace` of gnnrt_gemm_workspace bytes. */
 GNNRT_API int32_t gnnrt_gemm(gnnrt_frame *frame, const char *name, int32_t dtype, int32_t trans_a, int32_t trans_b,
-                             int64_t m, int64_t n, int64_t k, const void *a, const void *b, void *c, void *workspace);
+                             int64_t m, int64_t n, int64_t k, const void *a, const void *b, int32_t add, void *c,
+                             void *workspace);
 GNNRT_API int64_t gnnrt_gemm_workspace(int32_t dtype, int64_t m, int64_t n, int64_t k);
 
 /* Memory. A buffer lives from step `first` to step `last` (inclusive); bytes[i] is its size in this call. Fills

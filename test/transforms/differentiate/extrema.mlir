@@ -20,11 +20,8 @@
 // CHECK-LABEL: func.func @segment_max(
 // CHECK-SAME: %[[X:.*]]: tensor{{.*}}, %[[I:.*]]: tensor{{.*}}, %[[Y_ADJ:.*]]: tensor
 // CHECK: %[[TOP:.*]], %{{.*}} = gnn.segment_reduce max %[[X]] by [%[[I]]]
-// CHECK: %[[AT_ENTRY:.*]] = gnn.gather %[[TOP]][%[[I]]]
-// CHECK: arith.cmpf oeq, %[[X]], %[[AT_ENTRY]]
-// CHECK: %[[COUNT:.*]] = gnn.segment_reduce sum
-// CHECK: %[[SHARE:.*]] = arith.divf %[[Y_ADJ]],
-// CHECK: gnn.gather %[[SHARE]][%[[I]]]
+// CHECK: %[[X_ADJ:.*]] = gnn.share %[[Y_ADJ]] of %[[TOP]] among %[[X]] by %[[I]]
+// CHECK: return %{{.*}}, %{{.*}}, %[[X_ADJ]]
 func.func @segment_max(%x: !ef, %i: !ei {test.value = array<f64: 1.0, -1.0, 1.0, 3.0, 0.0, 3.0>}) -> (!nf, !ni) attributes {test.sizes = array<i64: 4, 6>} {
   %y, %w = gnn.segment_reduce max %x by [%i] at 0 dims [0] : (!ef, !ei) -> (!nf, !ni)
   return %y, %w : !nf, !ni
