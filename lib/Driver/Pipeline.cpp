@@ -70,5 +70,7 @@ void gnnc::addKernels(OpPassManager &pm, bool fuse) {
     pm.addPass(createCSEPass());
   }
   pm.addNestedPass<func::FuncOp>(createGroupKernels({fuse}));
+  if (fuse)
+    pm.addNestedPass<func::FuncOp>(createMergeKernels());
   pm.addPass(createCSEPass());
 }

@@ -214,6 +214,14 @@ public:
     return !number || !std::isfinite(factor.isInverse ? 1 / *number : *number);
   }
 
+  /// A value of rows, but 0 for those without entries.
+  Value zeroWhereEmpty(OpBuilder &builder, Value value, EndpointOp end) {
+    Expr degree(builder, op.getLoc(), degreeOf(builder, op.getLoc(), end));
+    Value isEmpty = broadcastTo(builder, op.getLoc(), tensorType(dimsOf(value), builder.getI1Type()),
+                                degree.equalsInteger(degree.constant(0)), op.getDims());
+    return degree.with(isEmpty).choose(0.0, degree.with(value));
+  }
+
   SegmentReduceOp op;
 
 private:
@@ -273,19 +281,17 @@ struct RowFactor : OpRewritePattern<SegmentReduceOp> {
                                          ArrayRef<int64_t>{llvm::find(places, target) - places.begin()})
                      .getResult();
     Value result = multiply(rewriter, loc, type, broadcastTo(rewriter, loc, type, rows, places), outside);
-    if (isGuarded) {
-      Expr degree(rewriter, loc, degreeOf(rewriter, loc, end));
-      Value isEmpty = broadcastTo(rewriter, loc, tensorType(dimsOf(type), rewriter.getI1Type()),
-                                  degree.equalsInteger(degree.constant(0)), ArrayRef<int64_t>{target});
-      result = degree.with(isEmpty).choose(0.0, degree.with(result));
-    }
+    if (isGuarded)
+      result = sum->zeroWhereEmpty(rewriter, result, end);
     rewriter.replaceOp(op, result);
     return success();
   }
 };
 
-/// Σ_e a_e Σ_d g_{i_e, d} m_{e, d} is Σ_d g_d (Σ_e a_e m_{e, d}), where the sum in brackets is there already: the row
-/// sums that the derivative of a softmax needs are dot products of the upstream gradient with the output.
+/// Σ_e a_e Σ_d g_{i_e, d} m_{e, d} is Σ_d g_d (Σ_e a_e m_{e, d}): the row sums that the derivative of a softmax needs
+/// are dot products of the upstream gradient with the output. That is done where the sum in brackets is there already,
+/// or where m is summed by the same index anyway, with other factors: then one more sum beside that one spares the dot
+/// product for each entry. A difference (Σ_d g_d m_d - k_{i_e}) is taken apart for it.
 struct SumOfDotProducts : OpRewritePattern<SegmentReduceOp> {
   using OpRewritePattern::OpRewritePattern;
   LogicalResult matchAndRewrite(SegmentReduceOp op, PatternRewriter &rewriter) const override {
@@ -293,48 +299,99 @@ struct SumOfDotProducts : OpRewritePattern<SegmentReduceOp> {
     if (!sum || op.getDims()[0] != sum->at())
       return failure();
     SmallVector<Factor> factors = factorsOf(op.getSource());
-    for (const Factor &dot : factors) {
-      auto reduce = dot.value.getDefiningOp<ReduceOp>();
-      if (!reduce || reduce.getKind() != ReduceKind::Sum || dot.isInverse ||
-          static_cast<int64_t>(dot.dims.size()) != cast<RankedTensorType>(op.getSource().getType()).getRank())
+    for (const Factor &factor : factors) {
+      if (factor.isInverse ||
+          static_cast<int64_t>(factor.dims.size()) != cast<RankedTensorType>(op.getSource().getType()).getRank())
         continue;
-      // Dimension k of the terms is dimension wide[k] of what the dot product reduces.
-      Dims wide = otherDims(cast<RankedTensorType>(reduce.getSource().getType()).getRank(), reduce.getDims());
-      int64_t at = wide[op.getAt()];
-      SmallVector<Factor> inner, outer;
-      for (const Factor &factor : factorsOf(reduce.getSource())) {
-        auto gather = factor.value.getDefiningOp<GatherOp>();
-        bool isRow = gather && gather.getIndices().size() == 1 && gather.getIndices()[0] == sum->index() &&
-                     factor.dims[gather.getDims()[0]] == at;
-        if (isRow)
-          outer.push_back({gather.getSource(), factor.dims, factor.isInverse});
-        else
-          inner.push_back(factor);
-      }
-      if (outer.empty())
+      SmallVector<Factor> others = llvm::filter_to_vector(factors, [&](const Factor &f) { return !(f == factor); });
+      if (others.size() + 1 != factors.size())
         continue;
-      for (const Factor &factor : factors)
-        if (!(factor == dot))
-          inner.push_back(
-              {factor.value, llvm::map_to_vector(factor.dims, [&](int64_t d) { return wide[d]; }), factor.isInverse});
-      Value known = find(op, at, reduce.getSource().getType(), inner);
-      if (!known || !sumIsSafe(*sum, outer))
-        continue;
-      Value product = multiply(rewriter, op.getLoc(), cast<RankedTensorType>(known.getType()), known, outer);
-      rewriter.replaceOpWithNewOp<ReduceOp>(op, op.getResult().getType(), ReduceKind::Sum, product, reduce.getDims());
-      return success();
+      auto difference = factor.value.getDefiningOp<arith::SubFOp>();
+      std::optional<Factor> row;
+      if (difference)
+        row = sum->ofRow({difference.getRhs(), factor.dims, false});
+      auto dot = (row ? difference.getLhs() : factor.value).getDefiningOp<ReduceOp>();
+      if (dot && dot.getKind() == ReduceKind::Sum && succeeded(rewrite(*sum, dot, others, row, rewriter)))
+        return success();
     }
     return failure();
   }
 
-  /// Rows without entries stay 0, or are not read.
-  static bool sumIsSafe(RowSum &sum, ArrayRef<Factor> outer) {
-    return onlyEntriesRead(sum.op.getResult(), sum.index()) ||
-           llvm::none_of(outer, [&](const Factor &factor) { return sum.mayLeaveZero(factor); });
+  static LogicalResult rewrite(RowSum &sum, ReduceOp dot, ArrayRef<Factor> others, const std::optional<Factor> &row,
+                               PatternRewriter &rewriter) {
+    SegmentReduceOp op = sum.op;
+    Location loc = op.getLoc();
+    // Dimension k of the terms is dimension wide[k] of what the dot product reduces.
+    auto terms = cast<RankedTensorType>(dot.getSource().getType());
+    Dims wide = otherDims(terms.getRank(), dot.getDims());
+    int64_t at = wide[op.getAt()];
+    SmallVector<Factor> inner, outer;
+    for (const Factor &factor : factorsOf(dot.getSource())) {
+      auto gather = factor.value.getDefiningOp<GatherOp>();
+      bool isRow = gather && gather.getIndices().size() == 1 && gather.getIndices()[0] == sum.index() &&
+                   factor.dims[gather.getDims()[0]] == at;
+      if (isRow)
+        outer.push_back({gather.getSource(), factor.dims, factor.isInverse});
+      else
+        inner.push_back(factor);
+    }
+    if (outer.empty())
+      return failure();
+    SmallVector<Factor> reduced = llvm::filter_to_vector(inner, [&](const Factor &factor) {
+      return llvm::any_of(dot.getDims(), [&](int64_t d) { return llvm::is_contained(factor.dims, d); });
+    });
+    for (const Factor &factor : others)
+      inner.push_back(
+          {factor.value, llvm::map_to_vector(factor.dims, [&](int64_t d) { return wide[d]; }), factor.isInverse});
+    Value known = find(op, at, terms, [&](ArrayRef<Factor> theirs) { return sameFactors(theirs, inner); });
+    bool rides =
+        !known && find(op, at, terms, [&](ArrayRef<Factor> theirs) {
+                    return llvm::all_of(reduced, [&](const Factor &f) { return llvm::is_contained(theirs, f); });
+                  }) != Value();
+    if (!known && (reduced.empty() || !rides))
+      return failure();
+    bool isSafe = onlyEntriesRead(op.getResult(), sum.index()) ||
+                  (llvm::none_of(outer, [&](const Factor &factor) { return sum.mayLeaveZero(factor); }) &&
+                   (!row || !sum.mayLeaveZero(*row)));
+    auto end = sum.index().getDefiningOp<EndpointOp>();
+    if (!isSafe && !end)
+      return failure();
+
+    if (!known) {
+      Value product = multiply(rewriter, loc, terms, {}, inner);
+      known = SegmentReduceOp::create(rewriter, loc, TypeRange{typeOfRows(terms, at, op)}, ReduceKind::Sum, product,
+                                      op.getIndices(), Value(), at, ArrayRef<int64_t>{at})
+                  .getResult();
+    }
+    Value product = multiply(rewriter, loc, cast<RankedTensorType>(known.getType()), known, outer);
+    Value result = ReduceOp::create(rewriter, loc, op.getResult().getType(), ReduceKind::Sum, product, dot.getDims());
+    if (row) {
+      auto type = cast<RankedTensorType>(op.getSource().getType());
+      Value rest = SegmentReduceOp::create(rewriter, loc, TypeRange{sum.type()}, ReduceKind::Sum,
+                                           multiply(rewriter, loc, type, {}, others), op.getIndices(), Value(),
+                                           op.getAt(), op.getDims())
+                       .getResult();
+      Value part = multiply(rewriter, loc, sum.type(), rest, *row);
+      result = arith::SubFOp::create(rewriter, loc, result, part);
+    }
+    rewriter.replaceOp(op, isSafe ? result : sum.zeroWhereEmpty(rewriter, result, end));
+    return success();
   }
 
-  /// A sum by the same index, before `op`, of terms with these factors.
-  static Value find(SegmentReduceOp op, int64_t at, Type terms, ArrayRef<Factor> factors) {
+  /// The type of a sum of terms by what `op` goes by.
+  static RankedTensorType typeOfRows(RankedTensorType terms, int64_t at, SegmentReduceOp op) {
+    SmallVector<SizeAttr> sizes(dimsOf(terms));
+    sizes[at] = dimsOf(op.getResult())[op.getDims()[0]];
+    return tensorType(sizes, terms.getElementType());
+  }
+
+  static bool sameFactors(ArrayRef<Factor> some, ArrayRef<Factor> others) {
+    return some.size() == others.size() &&
+           llvm::all_of(others, [&](const Factor &f) { return llvm::count(some, f) == llvm::count(others, f); });
+  }
+
+  /// A sum by the same index, before `op`, of terms whose factors are wanted.
+  static Value find(SegmentReduceOp op, int64_t at, Type terms, llvm::function_ref<bool(ArrayRef<Factor>)> wanted) {
     for (Operation *user : op.getIndices()[0].getUsers()) {
       auto other = dyn_cast<SegmentReduceOp>(user);
       if (!other || other == op || other.getKind() != ReduceKind::Sum || other.getEmpty() ||
@@ -342,12 +399,34 @@ struct SumOfDotProducts : OpRewritePattern<SegmentReduceOp> {
           other.getDims()[0] != at || other.getSource().getType() != terms || other->getBlock() != op->getBlock() ||
           !other->isBeforeInBlock(op))
         continue;
-      SmallVector<Factor> theirs = factorsOf(other.getSource());
-      if (theirs.size() == factors.size() &&
-          llvm::all_of(factors, [&](const Factor &f) { return llvm::count(theirs, f) == llvm::count(factors, f); }))
+      if (wanted(factorsOf(other.getSource())))
         return other.getResult();
     }
     return {};
+  }
+};
+
+/// The adjoint of leaky_relu, u where c else 0, plus slope times (0 where c else u), is u times (1 where c else slope).
+struct LeakySlope : OpRewritePattern<arith::AddFOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(arith::AddFOp op, PatternRewriter &rewriter) const override {
+    for (auto [taken, left] : {std::pair(op.getLhs(), op.getRhs()), std::pair(op.getRhs(), op.getLhs())}) {
+      auto here = taken.getDefiningOp<arith::SelectOp>();
+      auto scaled = left.getDefiningOp<PmulOp>();
+      auto there = scaled ? scaled.getC().getDefiningOp<arith::SelectOp>() : arith::SelectOp();
+      if (!here || !there || here.getCondition() != there.getCondition() ||
+          here.getTrueValue() != there.getFalseValue() || knownNumber(here.getFalseValue()) != 0 ||
+          knownNumber(there.getTrueValue()) != 0)
+        continue;
+      std::optional<double> slope = knownNumber(scaled.getA());
+      if (!slope || !std::isfinite(*slope))
+        continue;
+      Value one = splat(rewriter, op.getLoc(), cast<RankedTensorType>(op.getType()), 1);
+      Value factor = arith::SelectOp::create(rewriter, op.getLoc(), here.getCondition(), one, scaled.getA());
+      rewriter.replaceOpWithNewOp<arith::MulFOp>(op, here.getTrueValue(), factor);
+      return success();
+    }
+    return failure();
   }
 };
 
@@ -355,7 +434,7 @@ struct AlgebraRowsPass : gnnc::gnn::impl::AlgebraRowsBase<AlgebraRowsPass> {
   void runOnOperation() override {
     RewritePatternSet patterns(&getContext());
     patterns.add<RowFactor>(&getContext(), /*benefit=*/2);
-    patterns.add<SumOfDotProducts>(&getContext());
+    patterns.add<SumOfDotProducts, LeakySlope>(&getContext());
     if (failed(applyPatternsGreedily(getOperation(), std::move(patterns))))
       signalPassFailure();
   }

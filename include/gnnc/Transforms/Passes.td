@@ -77,8 +77,8 @@ def AlgebraRows : Pass<"gnn-algebra-rows", "::mlir::func::FuncOp"> {
     ```
 
     A row without entries is 0 before, and stays 0: where a factor may be infinite or NaN there, the product is not taken for such rows. A dot
-    product with such a factor inside the sum is taken outside where the sum of what is left is there already: so the reverse sweep of attention
-    needs no pass over the edges for its row sums.
+    product with such a factor inside the sum is taken outside where the sum of what is left is there already, or can be made beside one of the same
+    gathered values: so the reverse sweep of attention needs no pass over the edges for its row sums.
   }];
   let dependentDialects = ["::gnnc::gnn::GnnDialect"];
 }
@@ -106,6 +106,14 @@ def InlineMaps : Pass<"gnn-inline-maps", "::mlir::func::FuncOp"> {
   let summary = "Compute elementwise values where they are read";
   let description = [{
     The body of a kernel without reductions moves into the kernels that read its result, where that costs less than storing the result.
+  }];
+  let dependentDialects = ["::gnnc::gnn::GnnDialect"];
+}
+
+def MergeKernels : Pass<"gnn-merge-kernels", "::mlir::func::FuncOp"> {
+  let summary = "Make one kernel of reductions over the same tensor";
+  let description = [{
+    Reductions with the same iterators that read a tensor alike become one kernel with several results, so that it is read from memory once.
   }];
   let dependentDialects = ["::gnnc::gnn::GnnDialect"];
 }

@@ -88,6 +88,62 @@ func.func @attention(%g: !g {test.edges = array<i64: 0, 0, 1, 0, 1, 0, 2, 1, 4, 
   return %y, %s_adj : !nhd, !eh
 }
 
+// The gradient of the scores' other end: a sum of dot products with the row's gradient, with slopes of leaky_relu between. What is gathered is summed for
+// the output anyway, so that a second sum beside that one spares the dot product of every edge; the difference is taken apart.
+// CHECK-LABEL: func.func @leaky_attention(
+// CHECK-SAME: %[[G:.*]]: !gnn.graph{{.*}}, %{{.*}}: tensor{{.*}}, %{{.*}}: tensor{{.*}}, %{{.*}}: tensor{{.*}}, %[[Y_ADJ:[a-z0-9]+]]: tensor
+// CHECK: %[[SLOPE:.*]] = arith.select %{{.*}}, %{{.*}}, %{{.*}} : tensor<?x2xi1, #gnn.dims<s1, 2>>
+// CHECK: %[[Z:.*]] = gnn.segment_reduce sum %{{.*}} : (tensor<?x2x3xf64, #gnn.dims<s1, 2, 3>>
+// CHECK: %[[GZ:.*]] = arith.mulf %[[Z]], %[[Y_ADJ]] : tensor<?x2x3xf64, #gnn.dims<s0, 2, 3>>
+// CHECK: %[[D:.*]] = gnn.reduce sum %[[GZ]] dims [2]
+// CHECK: %[[AS:.*]] = arith.mulf %{{.*}}, %[[SLOPE]] : tensor<?x2xf64, #gnn.dims<s1, 2>>
+// CHECK: %[[A:.*]] = gnn.segment_reduce sum %[[AS]]
+// CHECK: %[[AK:.*]] = arith.mulf %[[A]],
+// CHECK: arith.subf %[[D]], %[[AK]]
+// CHECK: return
+func.func @leaky_attention(%g: !g {test.edges = array<i64: 0, 0, 1, 0, 1, 0, 2, 1, 4, 1>}, %w: !eh, %k: !nh, %v: !nhd, %y_adj: !nhd) -> (!nhd, !nh) attributes {test.sizes = array<i64: 5, 5>} {
+  %src = gnn.endpoint src %g nondiff : (!g) -> !ei
+  %dst = gnn.endpoint dst %g nondiff : (!g) -> !ei
+  %m = gnn.gather %v[%src] dims [0] : (!nhd, !ei) -> !ehd
+  %wb = gnn.broadcast %w dims [0, 1] : (!eh) -> !ehd
+  %wm = arith.mulf %wb, %m : !ehd
+  %y = gnn.segment_reduce sum %wm by [%dst] at 0 dims [0] : (!ehd, !ei) -> !nhd
+  %ye = gnn.gather %y_adj[%dst] dims [0] : (!nhd, !ei) -> !ehd
+  %p = arith.mulf %ye, %m : !ehd
+  %dot = gnn.reduce sum %p dims [2] : (!ehd) -> !eh
+  %ke = gnn.gather %k[%dst] dims [0] : (!nh, !ei) -> !eh
+  %d = arith.subf %dot, %ke : !eh
+  %u = arith.mulf %w, %d : !eh
+  %zero = arith.constant dense<0.0> : tensor<f64, #gnn.dims<>>
+  %fifth = arith.constant dense<0.2> : tensor<f64, #gnn.dims<>>
+  %zeros = gnn.broadcast %zero dims [] : (tensor<f64, #gnn.dims<>>) -> !eh
+  %slope = gnn.broadcast %fifth dims [] : (tensor<f64, #gnn.dims<>>) -> !eh
+  %c = arith.cmpf ogt, %w, %zeros : !eh
+  %here = arith.select %c, %u, %zeros : tensor<?x2xi1, #gnn.dims<s1, 2>>, !eh
+  %there = arith.select %c, %zeros, %u : tensor<?x2xi1, #gnn.dims<s1, 2>>, !eh
+  %scaled = gnn.pmul %there, %slope : !eh
+  %s_adj = arith.addf %here, %scaled : !eh
+  %t_adj = gnn.segment_reduce sum %s_adj by [%dst] at 0 dims [0] : (!eh, !ei) -> !nh
+  return %y, %t_adj : !nhd, !nh
+}
+
+// Where nothing is summed that is gathered so, the dot products stay.
+// CHECK-LABEL: func.func @lone_dot(
+// CHECK: gnn.reduce sum %{{.*}} dims [2] : (tensor<?x2x3xf64, #gnn.dims<s1, 2, 3>>)
+// CHECK: gnn.segment_reduce sum
+// CHECK: return
+func.func @lone_dot(%g: !g {test.edges = array<i64: 0, 0, 1, 0, 1, 0, 2, 1, 4, 1>}, %w: !eh, %v: !nhd, %y_adj: !nhd) -> !nh attributes {test.sizes = array<i64: 5, 5>} {
+  %src = gnn.endpoint src %g nondiff : (!g) -> !ei
+  %dst = gnn.endpoint dst %g nondiff : (!g) -> !ei
+  %m = gnn.gather %v[%src] dims [0] : (!nhd, !ei) -> !ehd
+  %ye = gnn.gather %y_adj[%dst] dims [0] : (!nhd, !ei) -> !ehd
+  %p = arith.mulf %ye, %m : !ehd
+  %dot = gnn.reduce sum %p dims [2] : (!ehd) -> !eh
+  %u = arith.mulf %w, %dot : !eh
+  %t = gnn.segment_reduce sum %u by [%dst] at 0 dims [0] : (!eh, !ei) -> !nh
+  return %t : !nh
+}
+
 // A factor without the entries' dimension goes too, and what is left is summed without the features.
 // CHECK-LABEL: func.func @repeated(
 // CHECK: gnn.segment_reduce sum %{{.*}} : (tensor<?x2xf64, #gnn.dims<s1, 2>>
