@@ -122,6 +122,8 @@ Value GroupEmitter::place(const GroupAccess &access, const GroupMember &member, 
     return at(scratch[access.scratch], access.element,
               arith::MulIOp::create(b, loc, inChunk, i64(layouts[access.scratch].perEntry)));
   }
+  if (access.kept >= 0)
+    return kept[access.kept];
   Value offset;
   auto add = [&](Value value, int64_t stride) {
     if (stride == 0)
@@ -289,7 +291,8 @@ Lanes GroupEmitter::load(const GroupMember &member, const GroupAccess &access, c
 void GroupEmitter::prefetch(const GroupMember &member, const LaneLayout &layout, const Entries &entries) {
   constexpr int64_t distance = 16, lineBytes = 64;
   for (const GroupAccess &access : member.inputs) {
-    if (access.scratch >= 0 || !access.usesIndex() || llvm::is_contained(prefetched, access.pointer))
+    if (access.scratch >= 0 || access.kept >= 0 || !access.usesIndex() ||
+        llvm::is_contained(prefetched, access.pointer))
       continue;
     bool direct = true;
     for (auto [k, stride] : llvm::enumerate(access.indices))

@@ -68,7 +68,7 @@ void GroupEmitter::emitPrologue(LLVM::LLVMFuncOp func) {
         LLVM::GEPOp::create(b, loc, ptr, integer, pointer, ArrayRef<LLVM::GEPArg>{static_cast<int32_t>(index)});
     return LLVM::LoadOp::create(b, loc, type, address);
   };
-  Value *fields[] = {&rowBegin, &rowEnd, &entryBegin, &entryEnd, &slot, &phase};
+  Value *fields[] = {&rowBegin, &rowEnd, &entryBegin, &entryEnd, &slot, &phase, &firstSlot};
   for (auto [i, value] : llvm::enumerate(fields))
     *value = field(task, i, integer);
   inSlot = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::sge, slot, i64(0));
@@ -92,7 +92,20 @@ void GroupEmitter::emitPrologue(LLVM::LLVMFuncOp func) {
       scratch.back() = LLVM::AllocaOp::create(b, loc, ptr, memoryType(member.results[0].element),
                                               i64(chunk * layout.perEntry + lanes), /*alignment=*/64);
   }
+  for (const KeptRow &row : plan.kept) {
+    Value beside = LLVM::AllocaOp::create(b, loc, ptr, memoryType(row.element), i64(row.outputs + lanes),
+                                          /*alignment=*/64);
+    Value inFirst = at(pointers[row.partial], row.element, arith::MulIOp::create(b, loc, firstSlot, i64(row.outputs)));
+    kept.push_back(arith::SelectOp::create(b, loc, allPhases, beside, inFirst));
+  }
   b.setInsertionPoint(LLVM::ReturnOp::create(b, loc, ValueRange()));
+}
+
+/// Where the row at hand of a result lies.
+Value GroupEmitter::rowOf(const GroupMember &member, const GroupResult &result) {
+  if (result.kept >= 0)
+    return kept[result.kept];
+  return at(pointers[result.pointer], result.element, arith::MulIOp::create(b, loc, row, i64(member.outputs)));
 }
 
 void GroupEmitter::emitRow() {
@@ -102,7 +115,6 @@ void GroupEmitter::emitRow() {
   Value next = arith::AddIOp::create(b, loc, row, i64(1));
   segmentBegin = arith::SelectOp::create(b, loc, inSlot, entryBegin, bound(row));
   segmentEnd = arith::SelectOp::create(b, loc, inSlot, entryEnd, bound(next));
-  resultRow = arith::SelectOp::create(b, loc, inSlot, slot, row);
   for (unsigned number = 0; number < plan.stages.size(); ++number) {
     if (plan.stages.size() == 1) {
       emitStage(number);
@@ -155,9 +167,7 @@ void GroupEmitter::emitRowStep(const GroupStage &stage) {
     else
       values = evaluate(number, layouts[number], none);
     for (auto [result, value] : llvm::zip(member.results, values)) {
-      Value place =
-          at(pointers[result.pointer], result.element, arith::MulIOp::create(b, loc, row, i64(member.outputs)));
-      storeVectors(place, result.element, layouts[number], value);
+      storeVectors(rowOf(member, result), result.element, layouts[number], value);
     }
   }
 }
@@ -412,8 +422,9 @@ void GroupEmitter::finishReduction(Running &running) {
     }
     next += vectors * (acc.winner >= 0 ? 2 : 1);
     auto store = [&](const GroupResult &result, const Lanes &lanesOf) {
-      Value base = arith::SelectOp::create(b, loc, inSlot, pointers[result.partial], pointers[result.pointer]);
-      Value place = at(base, result.element, arith::MulIOp::create(b, loc, resultRow, i64(member.outputs)));
+      Value piece =
+          at(pointers[result.partial], result.element, arith::MulIOp::create(b, loc, slot, i64(member.outputs)));
+      Value place = arith::SelectOp::create(b, loc, inSlot, piece, rowOf(member, result));
       storeVectors(place, result.element, layout, lanesOf);
     };
     if (acc.value >= 0)

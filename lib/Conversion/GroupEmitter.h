@@ -53,11 +53,11 @@ private:
 
   unsigned lanes = 16; // of a vector
   int64_t chunk = 64;  // entries
-  llvm::SmallVector<mlir::Value> pointers, scratch;
+  llvm::SmallVector<mlir::Value> pointers, scratch, kept;
   llvm::SmallVector<LaneLayout> layouts; // for each member, where its outputs lie
-  mlir::Value rowBegin, rowEnd, entryBegin, entryEnd, slot, phase, inSlot, allPhases;
+  mlir::Value rowBegin, rowEnd, entryBegin, entryEnd, slot, phase, firstSlot, inSlot, allPhases;
   mlir::Value orderPtr, orderPerm, orderOther, zeros;
-  mlir::Value row, resultRow, segmentBegin, segmentEnd;
+  mlir::Value row, segmentBegin, segmentEnd;
   llvm::DenseMap<std::pair<unsigned, unsigned>, Lanes> rowValues; // inputs that depend on the row alone
   llvm::SmallVector<unsigned> prefetched;                         // pointers, in a sweep
 
@@ -73,6 +73,7 @@ private:
   void startReduction(Running &running);
   void finishReduction(Running &running);
   void loadRowValues(unsigned member, const LaneLayout &layout);
+  mlir::Value rowOf(const GroupMember &member, const GroupResult &result);
   mlir::Value i64(int64_t value);
   void emitFor(mlir::Value lower, mlir::Value upper, int64_t step, llvm::SmallVectorImpl<mlir::Value> &state,
                llvm::function_ref<void(mlir::Value)> body);

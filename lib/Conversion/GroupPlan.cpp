@@ -83,6 +83,7 @@ FailureOr<GroupAccess> GroupAnalysis::access(const GroupMember &member, AffineMa
       access.entry = 0; // the one at hand
     } else {
       access.pointer = maker.results[it->second.second].pointer;
+      access.kept = maker.results[it->second.second].kept;
     }
     return access;
   }
@@ -115,12 +116,17 @@ void GroupAnalysis::addResults(GroupMember &member) {
       plan.pointers.push_back({kind, Value(), number, static_cast<unsigned>(i)});
       return static_cast<unsigned>(plan.pointers.size() - 1);
     };
-    if (member.kind != GroupMember::Entries)
+    bool leaves = llvm::is_contained(group.getBody().front().getTerminator()->getOperands(), kernel.getResult(i));
+    if (member.kind != GroupMember::Entries && leaves)
       result.pointer = pointer(GroupPointer::Result);
-    if (member.kind == GroupMember::Reduction) {
+    if (member.kind == GroupMember::Reduction || (member.kind == GroupMember::Rows && !leaves)) {
       result.partial = pointer(GroupPointer::Partial);
       if (result.isBareWinner())
         result.extreme = pointer(GroupPointer::Extreme);
+    }
+    if (member.kind != GroupMember::Entries && !leaves) {
+      result.kept = plan.kept.size();
+      plan.kept.push_back({result.partial, result.element, member.outputs});
     }
     member.results.push_back(result);
     made[kernel.getResult(i)] = {number, static_cast<unsigned>(i)};

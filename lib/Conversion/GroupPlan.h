@@ -12,6 +12,7 @@ namespace gnnc {
 struct GroupAccess {
   unsigned pointer = 0; // of the group's pointers, if it is in memory
   int scratch = -1;     // the member whose values of entries it is, if it is one
+  int kept = -1;        // of the rows that the group keeps to itself, if it is one
   mlir::Type element;
   int64_t row = 0, entry = 0;
   llvm::SmallVector<int64_t> indices;  // one stride for each of the member's indices
@@ -35,6 +36,7 @@ struct GroupResult {
   mlir::TypedAttr empty;
   std::optional<unsigned> pairedWith;             // for a winner: the extremum it belongs to, if that is a result too
   unsigned pointer = 0, partial = 0, extreme = 0; // of the group's pointers
+  int kept = -1;                                  // of the group's kept rows, instead of a pointer
   mlir::Type element, yielded;
   bool isBareWinner() const {
     return !pairedWith && (combine == gnn::CombineKind::ArgMax || combine == gnn::CombineKind::ArgMin);
@@ -69,8 +71,17 @@ struct GroupPointer {
   unsigned result = 0;
 };
 
+/// A result that only the group reads: a row of it lies beside the loop or, for rows that are cut and so run phase by
+/// phase, in the row's first slot.
+struct KeptRow {
+  unsigned partial; // of the group's pointers
+  mlir::Type element;
+  int64_t outputs;
+};
+
 struct GroupPlan {
   llvm::SmallVector<GroupPointer> pointers; // the order is the first one
+  llvm::SmallVector<KeptRow> kept;
   std::vector<GroupMember> members;
   llvm::SmallVector<GroupStage> stages;
 };

@@ -299,9 +299,12 @@ void BodyEmitter::emitOp(Operation *op) {
 
 /// The number of slots that a kernel's pieces need: 0 if nothing is cut.
 Value BodyEmitter::slotCount(KernelOp op) {
+  auto numSlots = [&](Value order) { return host.load(pointers[order], host.i64(), 4); }; // of gnnrt_order_view
+  if (auto group = dyn_cast<GroupOp>(op->getParentOp()))
+    return numSlots(group.getOrder());
   auto known = plan.kernels.find(op);
-  if (known == plan.kernels.end() || known->second.hasOrder()) // kernels of groups have the group's order
-    return host.load(pointers[op.getOrder()], host.i64(), 4);  // gnnrt_order_view::num_slots
+  if (known->second.hasOrder())
+    return numSlots(op.getOrder());
   const KernelSpace &space = known->second;
   Value slots = host.call("gnnrt_cut_slots", host.i64(), {cutEntries(space), size(entrySize(space, space.rowWork()))});
   Value one = LLVM::ICmpOp::create(b, host.loc, LLVM::ICmpPredicate::eq, slots, host.integer(1));
@@ -369,9 +372,15 @@ void BodyEmitter::fillCombine(unsigned number, KernelOp op, unsigned result, boo
                               Value rowElements, int32_t kind) {
   int64_t first = int64_t(number) * combineWords;
   host.store(buffer(op, PlannedBuffer::Slots, result, bare), combines, first);
-  host.store(bare ? host.null() : pointer(op.getResult(result)), combines, first + 1);
+  // What the group keeps to itself stays in the first slot.
+  auto target = [&](unsigned number) {
+    bool leaves = !isa<GroupOp>(op->getParentOp()) ||
+                  llvm::is_contained(op->getBlock()->getTerminator()->getOperands(), op.getResult(number));
+    return leaves ? pointer(op.getResult(number)) : host.null();
+  };
+  host.store(bare ? host.null() : target(result), combines, first + 1);
   host.store(winner ? buffer(op, PlannedBuffer::Slots, *winner) : host.null(), combines, first + 2);
-  host.store(winner ? pointer(op.getResult(*winner)) : host.null(), combines, first + 3);
+  host.store(winner ? target(*winner) : host.null(), combines, first + 3);
   host.store(rowElements, combines, first + 4);
   Type element = op.getBody().front().getTerminator()->getOperand(result).getType();
   host.store(host.integer32(kind), combines, 2 * (first + 5));

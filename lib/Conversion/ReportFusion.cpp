@@ -130,6 +130,11 @@ std::string FusionReport::nameOf(Value value) {
   return (isa<GemmOp>(maker) ? "a matrix product" : "a value") + (line.empty() ? line : " (" + line + ")");
 }
 
+/// Whether a result of a kernel in a group is written to memory.
+static bool leavesGroup(Value result) {
+  return llvm::is_contained(result.getDefiningOp()->getBlock()->getTerminator()->getOperands(), result);
+}
+
 void FusionReport::addAccesses(KernelOp kernel, SmallVectorImpl<Line> &lines) {
   auto add = [&](Scope scope, StringRef what, std::string text) {
     Line line{scope, what.str(), std::move(text)};
@@ -145,7 +150,8 @@ void FusionReport::addAccesses(KernelOp kernel, SmallVectorImpl<Line> &lines) {
     auto maker = input.getDefiningOp<KernelOp>();
     bool ofGroup = maker && maker->getBlock() == kernel->getBlock() && isa<GroupOp>(kernel->getParentOp());
     // What is kept beside the loop is no memory.
-    if (input.getDefiningOp<arith::ConstantOp>() || (ofGroup && maker.getOrder() && scopeOf(kernel, map) == Entry))
+    if (input.getDefiningOp<arith::ConstantOp>() || (ofGroup && maker.getOrder() && scopeOf(kernel, map) == Entry) ||
+        (ofGroup && !leavesGroup(input)))
       continue;
     add(scopeOf(kernel, map), "reads",
         nameOf(input) + (ofGroup ? ", made here: " : ": ") + amount(features(kernel, map), elementOf(input)));
@@ -157,7 +163,8 @@ void FusionReport::addAccesses(KernelOp kernel, SmallVectorImpl<Line> &lines) {
     std::string reason = KernelNotes::of(kernel).stored;
     if (!reason.empty())
       text += "; " + reason;
-    bool beside = kernel.getOrder() && scope == Entry;
+    bool beside = (kernel.getOrder() && scope == Entry) ||
+                  (isa<GroupOp>(kernel->getParentOp()) && scope == Row && !leavesGroup(result));
     add(scope, beside ? "beside" : "writes", text);
   }
 }

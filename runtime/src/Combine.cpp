@@ -64,6 +64,8 @@ template <typename T, typename Op> void combineValues(const gnnrt_combine &how, 
     for (int64_t c = columns.begin; c < columns.end; ++c)
       partial[a * width + c] = Op::apply(partial[a * width + c], partial[b * width + c]);
   });
+  if (!how.out)
+    return;
   T *out = static_cast<T *>(how.out) + row.row * width;
   std::copy(partial + row.slotBegin * width + columns.begin, partial + row.slotBegin * width + columns.end,
             out + columns.begin);
@@ -109,8 +111,10 @@ template <typename T, typename Op> void combineTags(const gnnrt_combine &how, co
     }
   });
   for (int64_t c = columns.begin; c < columns.end; ++c) {
-    static_cast<T *>(how.out)[row.row * width + c] = partial[row.slotBegin * width + c];
-    how.winner_out[row.row * width + c] = tag[row.slotBegin * width + c];
+    if (how.out)
+      static_cast<T *>(how.out)[row.row * width + c] = partial[row.slotBegin * width + c];
+    if (how.winner_out)
+      how.winner_out[row.row * width + c] = tag[row.slotBegin * width + c];
   }
 }
 
@@ -171,8 +175,8 @@ void gnnrt::checkCombines(const gnnrt_combine *combines, int32_t count) {
     bool kind = how.kind > 0 && how.kind <= GNNRT_COMBINE_TAGGED_MIN;
     bool dtype = how.dtype == GNNRT_F32 || how.dtype == GNNRT_F64 || how.dtype == GNNRT_I32 || how.dtype == GNNRT_I64 ||
                  how.dtype == GNNRT_INDEX;
-    bool winners = !how.winner_partial == !how.winner_out && (!(arg || tagged) || how.winner_out);
-    if (!kind || !dtype || !winners || !how.partial || (!arg && !how.out))
+    bool winners = how.winner_partial ? true : !how.winner_out && !arg && !tagged;
+    if (!kind || !dtype || !winners || !how.partial)
       fail(GNNRT_ERROR_INTERNAL, "a fault of gnnc itself: partial results cannot be combined (kind ", how.kind, ", ",
            dtypeName(how.dtype), ")");
   }

@@ -38,8 +38,8 @@ void runPhase(ThreadPool &pool, gnnrt_kernel kernel, void *const *args, const gn
       task = schedule.tasks[i];
       task.phase = number;
     } else {
-      int64_t row = schedule.cuts[i].row;
-      task = {row, row + 1, order.view.ptr[row], order.view.ptr[row + 1], -1, number};
+      const CutRow &cut = schedule.cuts[i];
+      task = {cut.row, cut.row + 1, order.view.ptr[cut.row], order.view.ptr[cut.row + 1], -1, number, cut.slotBegin};
     }
     kernel(args, &task);
   });
@@ -78,7 +78,7 @@ int32_t gnnrt_launch_rows(gnnrt_frame *frame, const char *name, gnnrt_kernel ker
     Measured measured(*frame, name);
     Pieces pieces = cutRows(rows, row_work);
     frame->context.pool->forEach(pieces.pieces, [&](int64_t i) {
-      gnnrt_task task = {pieces.begin(i), pieces.end(i), 0, 0, -1, 0};
+      gnnrt_task task = {pieces.begin(i), pieces.end(i), 0, 0, -1, 0, -1};
       kernel(args, &task);
     });
   });
@@ -92,7 +92,8 @@ int32_t gnnrt_launch_cut(gnnrt_frame *frame, const char *name, gnnrt_kernel kern
     Pieces pieces = cutReduction(entries, entry_work);
     checkCombines(combines, num_combines);
     pool.forEach(pieces.pieces, [&](int64_t i) {
-      gnnrt_task task = {0, 1, pieces.begin(i), pieces.end(i), pieces.pieces == 1 ? -1 : i, 0};
+      gnnrt_task task = {
+          0, 1, pieces.begin(i), pieces.end(i), pieces.pieces == 1 ? -1 : i, 0, pieces.pieces == 1 ? -1 : 0};
       kernel(args, &task);
     });
     if (pieces.pieces == 1)

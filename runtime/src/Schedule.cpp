@@ -36,7 +36,7 @@ Schedule gnnrt::scheduleRows(const int64_t *ptr, int64_t rows) {
   int64_t begin = 0, units = 0; // the open task: rows [begin, row)
   auto close = [&](int64_t row) {
     if (begin < row)
-      schedule.tasks.push_back({begin, row, ptr[begin], ptr[row], -1, 0});
+      schedule.tasks.push_back({begin, row, ptr[begin], ptr[row], -1, 0, -1});
     begin = row;
     units = 0;
   };
@@ -52,7 +52,7 @@ Schedule gnnrt::scheduleRows(const int64_t *ptr, int64_t rows) {
     int64_t pieces = ceilDiv(entries, most);
     for (int64_t piece = 0; piece < pieces; ++piece)
       schedule.tasks.push_back({row, row + 1, ptr[row] + entries * piece / pieces,
-                                ptr[row] + entries * (piece + 1) / pieces, schedule.slots + piece, 0});
+                                ptr[row] + entries * (piece + 1) / pieces, schedule.slots + piece, 0, schedule.slots});
     schedule.cuts.push_back({row, schedule.slots, schedule.slots + pieces});
     schedule.slots += pieces;
     begin = row + 1;

@@ -68,6 +68,20 @@ TEST(Combine, SumsOfManyCounts) {
       EXPECT_EQ(combine(GNNRT_COMBINE_SUM, GNNRT_F64, first(count), {}, width).value, double(count * (count + 1) / 2));
 }
 
+TEST(Combine, WithoutATargetStaysInTheFirstSlot) {
+  Context context(2);
+  std::vector<double> partial = {1, 2, 4, 8};
+  gnnrt_combine how = {partial.data(), nullptr, nullptr, nullptr, 1, GNNRT_COMBINE_SUM, GNNRT_F64};
+  EXPECT_EQ(withFrame(context,
+                      [&](gnnrt_frame *frame) {
+                        return gnnrt_launch_cut(
+                            frame, "given", [](void *const *, const gnnrt_task *) {}, nullptr, 4 * 4096, 1, &how, 1);
+                      }),
+            GNNRT_OK)
+      << context.error();
+  EXPECT_EQ(partial[0], 15);
+}
+
 TEST(Combine, TagsOfExtrema) {
   auto tagOf = [](int32_t kind, std::vector<double> values, std::vector<int32_t> tags) {
     return combine(kind, GNNRT_F64, values, tags).winner;

@@ -74,6 +74,9 @@ void expectCover(const std::vector<int32_t> &index, int64_t rows, const std::vec
                           for (int64_t e = task.entry_begin; e < task.entry_end; ++e)
                             ++entries[task.phase][e];
                           EXPECT_EQ(task.slot >= 0, sweeps[task.phase] == 1);
+                          EXPECT_GE(task.first_slot, 0);
+                          if (task.entry_begin == seen.ptr[task.row_begin] && task.slot >= 0)
+                            EXPECT_EQ(task.first_slot, task.slot);
                           if (task.slot >= 0) {
                             ++slots[task.phase][task.slot];
                             EXPECT_LE(task.entry_end - task.entry_begin, 4096);

@@ -125,12 +125,14 @@ typedef struct gnnrt_order_view {
 
 /* A piece of work. `slot` < 0: rows [row_begin, row_end) are done whole and written to the results.
  * `slot` >= 0: one row, entries [entry_begin, entry_end) of it only, written to slot `slot` of the partial results.
- * Without an order entry_* are positions of the reduction that is cut, or 0. `phase` is 0 but in gnnrt_launch_group. */
+ * Without an order entry_* are positions of the reduction that is cut, or 0. `phase` is 0 but in gnnrt_launch_group.
+ * `first_slot` is the first slot of the row that the task is about, where that row is cut, else -1. */
 typedef struct gnnrt_task {
   int64_t row_begin, row_end;
   int64_t entry_begin, entry_end;
   int64_t slot;
   int64_t phase;
+  int64_t first_slot;
 } gnnrt_task;
 
 /* A kernel: args is an array of pointers and sizes whose layout the generated code knows. */
@@ -151,7 +153,8 @@ enum {
  * go with it (else NULL): equal values keep the earlier slot's winner, a NaN wins over everything, and a slot whose
  * winner is -1 has no entry. ARGMAX, ARGMIN: as MAX, MIN, where the value itself is not wanted (`out` NULL).
  * TAGGED_MAX, TAGGED_MIN: as MAX, MIN with a winner, but that is a tag from 0 on, -1 of a slot that has no entry, and
- * -2 where entries of different tags are equal. The partial results are used up. */
+ * -2 where entries of different tags are equal. The partial results are used up. Where `out`
+ * or `winner_out` is NULL, what was combined stays in the first slot of the row. */
 typedef struct gnnrt_combine {
   void *partial; /* [num_slots, row_elements] */
   void *out;     /* [rows, row_elements] */
