@@ -189,6 +189,7 @@ ForOp makeSegments(Tape &tape, ForOp loop) {
     length = DefineSizeOp::create(b, loc, length.getType(), length, most);
     Value rounded = arith::AddIOp::create(b, loc, positive, arith::SubIOp::create(b, loc, length, one));
     segments = arith::DivSIOp::create(b, loc, rounded, length);
+    segments = DefineSizeOp::create(b, loc, segments.getType(), segments, freshSet(loop, "segments"));
   }
 
   auto outer = ForOp::create(b, loc, loop.getResultTypes(), zero, segments, loop.getInits(), loop.getReverse(), false,
