@@ -27,28 +27,30 @@ std::optional<Value> Elaborator::fitPart(const Value &value, Elem elem, ArrayRef
   return broadcastInto(v, dims, range);
 }
 
-bool Elaborator::hasIndexArrays(const ast::IndexExpr *target) {
-  for (const ast::Expr *item : target->items)
-    if (const auto *n = dyn_cast<ast::NameExpr>(item)) {
-      Binding *b = lookup(n->name);
-      if (b && b->kind == Binding::value && b->val.type && b->val.type->isTensor() && b->val.type->elem == Elem::index)
-        return true;
-    } else if (!isa<ast::SliceExpr, ast::NoneExpr, ast::PackExpr, ast::IntLit>(item)) {
-      // Anything else is evaluated to see; what that builds is not used.
-      Block scratch;
-      OpBuilder::InsertionGuard guard(builder);
-      builder.setInsertionPointToEnd(&scratch);
-      size_t known = conditions.size();
-      auto sizes = numberSizes;
-      Value v = expr(item);
-      conditions.resize(known);
-      numberSizes = std::move(sizes);
-      bool is = v.type->isTensor() && v.type->elem == Elem::index;
-      scratch.dropAllReferences();
-      scratch.clear();
-      if (is)
-        return true;
-    }
+/// Whether brackets hold index arrays; no answer after an error in them.
+std::optional<bool> Elaborator::hasIndexArrays(const ast::IndexExpr *target) {
+  for (const ast::Expr *item : target->items) {
+    if (isa<ast::SliceExpr, ast::NoneExpr, ast::PackExpr, ast::IntLit>(item))
+      continue;
+    // What this builds is not used: the expression is evaluated again where it is needed.
+    Block scratch;
+    OpBuilder::InsertionGuard guard(builder);
+    builder.setInsertionPointToEnd(&scratch);
+    size_t known = conditions.size(), sets = setNames.size();
+    auto numbers = numberSizes;
+    Value v = expr(item);
+    conditions.resize(known);
+    if (!checking)
+      setNames.resize(sets);
+    numberSizes = std::move(numbers);
+    bool isIndex = v.type->isTensor() && v.type->elem == Elem::index, isError = v.isError();
+    scratch.dropAllReferences();
+    scratch.clear();
+    if (isError)
+      return std::nullopt;
+    if (isIndex)
+      return true;
+  }
   return false;
 }
 
@@ -151,7 +153,10 @@ Value Elaborator::assignPart(const Value &base, const ast::IndexExpr *target, co
     diags.error(Diag::badOperand, target->base->range, "brackets index tensors, found " + describe(base));
     return errorValue();
   }
-  if (!hasIndexArrays(target)) {
+  std::optional<bool> byArrays = hasIndexArrays(target);
+  if (!byArrays)
+    return errorValue();
+  if (!*byArrays) {
     unsigned consuming =
         llvm::count_if(target->items, [](const ast::Expr *e) { return !isa<ast::PackExpr, ast::NoneExpr>(e); });
     if (consuming > base.type->dims.size()) {

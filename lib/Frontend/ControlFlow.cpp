@@ -86,16 +86,16 @@ bool Elaborator::unifyBranches(Value &a, Value &b, Block *aBlock, Block *bBlock,
   a = settleLiterals(a, aRange);
   builder.setInsertionPointToEnd(bBlock);
   b = settleLiterals(b, bRange);
-  if (!same(a.type, b.type)) {
-    diags.error(Diag::typeMismatch, bRange, "this branch gives " + describe(b) + ", the other " + describe(a))
-        .note(aRange, "here is the other one");
-    return false;
-  }
   std::function<bool(TypeRef)> isFixed = [&](TypeRef t) {
     return t->kind == Type::graph || t->kind == Type::function || llvm::any_of(t->elements, isFixed);
   };
-  if (isFixed(a.type)) {
+  if (isFixed(a.type) || isFixed(b.type)) {
     notSupported(bRange, "a graph or a function that depends on an 'if'");
+    return false;
+  }
+  if (!same(a.type, b.type)) {
+    diags.error(Diag::typeMismatch, bRange, "this branch gives " + describe(b) + ", the other " + describe(a))
+        .note(aRange, "here is the other one");
     return false;
   }
   return true;

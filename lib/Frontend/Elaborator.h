@@ -402,7 +402,7 @@ private:
   // ---- Assignment.cpp: parts of tensors ----
   Value assignPart(const Value &base, const ast::IndexExpr *target, const Value &value, SourceRange range);
   Value addPart(const ast::AssignStmt *s, const ast::IndexExpr *target, const Value &value);
-  bool hasIndexArrays(const ast::IndexExpr *target);
+  std::optional<bool> hasIndexArrays(const ast::IndexExpr *target);
   std::optional<Value> replacePart(const Value &base, llvm::ArrayRef<ast::Expr *> items, unsigned at,
                                    const Value &value, SourceRange range);
   struct Places {

@@ -390,6 +390,7 @@ std::optional<SizeAttr> Elaborator::dimension(const ast::Expr *e) {
       if (!b->dimension && b->val.ir)
         b->dimension = sizeOf(b->val, n->name, e->range);
       if (!b->dimension) {
+        Restore<unsigned> owner(frame->owner, frame->id); // not a set of the result, if that is what is read
         unsigned id = newVar(n->name, b->range);
         vars[id].isNumber = true;
         b->dimension = var(id);

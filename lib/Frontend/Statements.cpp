@@ -101,7 +101,9 @@ void Elaborator::statement(const ast::Stmt *s) {
     const auto *a = cast<ast::AssignStmt>(s);
     Value v = expr(a->value);
     if (const auto *part = dyn_cast<ast::IndexExpr>(a->target); part && a->op != ast::AssignOp::set && !v.isError())
-      if (hasIndexArrays(part)) {
+      if (std::optional<bool> byArrays = hasIndexArrays(part); byArrays.value_or(true)) {
+        if (!byArrays)
+          return;
         Value sum = addPart(a, part, v);
         if (!sum.isError())
           assign(part->base, sum, a->value->range);

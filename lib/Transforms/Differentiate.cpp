@@ -98,7 +98,7 @@ Value Markers::get(Value value, Operation *reader) {
 // The sweep
 //===----------------------------------------------------------------------===//
 
-LogicalResult Sweep::run(DenseSet<Operation *> &refusedOps) {
+LogicalResult Sweep::run(DenseSet<Location> &refusedOps) {
   refused = &refusedOps;
   seed();
   bool ok = succeeded(reverse(tape.ops));
@@ -173,7 +173,7 @@ LogicalResult Sweep::visit(Operation *op) {
     return visitFor(loop);
   if (auto rule = dyn_cast<DifferentiableOpInterface>(op))
     return rule.buildAdjoint(*this);
-  if (refused->insert(op).second)
+  if (refused->insert(op->getLoc()).second)
     op->emitError() << nameOf(op) << " has no derivative; mark it nondiff(...) if that is meant";
   return failure();
 }
@@ -247,7 +247,7 @@ Tape inlineBody(VjpOp vjp, SmallVectorImpl<BackOp> &backs) {
 }
 
 /// Finds what depends on the operands. Fails where an active value is turned into a whole number.
-LogicalResult findActive(Tape &tape, DenseSet<Operation *> &refused) {
+LogicalResult findActive(Tape &tape, DenseSet<Location> &refused) {
   tape.active.insert(tape.wrt.begin(), tape.wrt.end());
   bool ok = true;
   for (Operation *outer : tape.ops) {
@@ -261,7 +261,7 @@ LogicalResult findActive(Tape &tape, DenseSet<Operation *> &refused) {
         return;
       op->emitError() << (isa<arith::FPToSIOp, arith::FPToUIOp>(op) ? "turning a value into an integer" : "rounding")
                       << " loses its derivative; write nondiff(...) around the value if that is meant";
-      refused.insert(op);
+      refused.insert(op->getLoc());
       ok = false;
     });
   }
@@ -299,7 +299,7 @@ struct DifferentiatePass : gnnc::gnn::impl::DifferentiateBase<DifferentiatePass>
     SmallVector<BackOp> backs;
     Tape tape = inlineBody(vjp, backs);
     Markers markers;
-    DenseSet<Operation *> refused;
+    DenseSet<Location> refused;
     bool ok = backs.empty() || succeeded(findActive(tape, refused));
     if (!backs.empty())
       prepareLoops(tape, tape.ops);

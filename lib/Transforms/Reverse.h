@@ -66,8 +66,8 @@ class Sweep final : public ReverseSweep {
 public:
   Sweep(Tape &tape, Markers &markers, BackOp back) : tape(tape), markers(markers), back(back), ops(back) {}
 
-  /// Replaces the back by gradients. Ops that have no derivative are added to `refused`, with an error each.
-  llvm::LogicalResult run(llvm::DenseSet<mlir::Operation *> &refused);
+  /// Replaces the back by gradients. Places of ops that have no derivative are added to `refused`, with an error each.
+  llvm::LogicalResult run(llvm::DenseSet<mlir::Location> &refused);
 
   mlir::Value adjointOf(mlir::Value result) override { return adjoints.lookup(result); }
   bool isActive(mlir::Value value) const override { return tape.active.contains(value); }
@@ -102,7 +102,7 @@ private:
   mlir::Operation *current = nullptr;
   llvm::DenseMap<mlir::Value, mlir::Value> adjoints;
   llvm::DenseSet<mlir::Value> selected;
-  llvm::DenseSet<mlir::Operation *> *refused = nullptr;
+  llvm::DenseSet<mlir::Location> *refused = nullptr;
 };
 
 } // namespace gnnc::gnn

@@ -8,6 +8,7 @@ import zlib
 import numpy as np
 
 import harness
+import oracle
 
 PROGRAM = harness.PROGRAMS / "control_flow.gnn"
 NODES, SRC, DST = 5, np.array([0, 1, 2, 3, 0, 0, 2], np.int32), np.array([1, 2, 3, 0, 2, 0, 0], np.int32)
@@ -119,6 +120,19 @@ def looped(a):
     return h
 
 
+def tgcn(a):
+    def through(layer, x, h):
+        mixed = oracle.gcn((NODES, SRC, DST), {"w": a["w"], "x": x, "p.w": a[f"p.g{layer}.w"], "p.b": a[f"p.g{layer}.b"]})
+        return np.concatenate([mixed, h], axis=1) @ a[f"p.{layer}.w"] + a[f"p.{layer}.b"]
+
+    h = a["h0"]
+    for x in a["xs"]:
+        z = 1 / (1 + np.exp(-through("z", x, h)))
+        r = 1 / (1 + np.exp(-through("r", x, h)))
+        h = z * h + (1 - z) * np.tanh(through("h", x, r * h))
+    return h
+
+
 def count_up(a):
     k, y = 0, a["x"]
     for _ in range(a["n"]):
@@ -158,6 +172,19 @@ for name in ("product", "kept"):
     reference, arguments = CASES[name]
     count = "n" if "n" in arguments else "steps"
     CASES[name + " once"] = (reference, {**arguments, count: 1})
+CASES["tgcn"] = (
+    tgcn,
+    {
+        "g": None,
+        "w": lambda rng: rng.uniform(0.5, 1, 7),
+        "xs": vector(3, NODES, 2),
+        "h0": vector(NODES, 3),
+        **{f"p.g{layer}.w": vector(2, 3) for layer in "zrh"},
+        **{f"p.g{layer}.b": vector(3) for layer in "zrh"},
+        **{f"p.{layer}.w": vector(6, 3) for layer in "zrh"},
+        **{f"p.{layer}.b": vector(3) for layer in "zrh"},
+    },
+)
 # Numbers of iterations that are known only inside of the call can't be those of residuals: values only.
 VALUES = {
     "product": (lambda a: np.float64(1), {"x": lambda rng: 1.3, "n": -4}),
