@@ -135,6 +135,8 @@ FailureOr<ArgInfo> Reader::read(Type type) const {
     arg.sets[0] = set.getInt();
     arg.dtype = DType::I64;
   }
+  if (auto set = get<IntegerAttr>(attrs::set); set && arg.kind == ArgKind::Scalar)
+    arg.sets[0] = set.getInt();
   if (arg.kind != ArgKind::Tensor && tensor.getRank() != 0)
     return fault() << "is passed by value but has dimensions", failure();
   arg.into = get<SizeAttr>(attrs::into);

@@ -1,4 +1,4 @@
-// Helpers for straight-line host code in the llvm dialect.
+// Helpers for host code in the llvm dialect.
 #include "HostCode.h"
 
 using namespace mlir;
@@ -71,6 +71,10 @@ Value HostCode::data(Type type, Attribute value, StringRef name) {
                            /*alignment=*/64);
   }
   return addressOf(unique);
+}
+
+Block *HostCode::block(TypeRange arguments) {
+  return b.createBlock(failed, arguments, SmallVector<Location>(arguments.size(), loc));
 }
 
 Block *HostCode::begin(LLVM::LLVMFuncOp func) {

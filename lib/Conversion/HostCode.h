@@ -1,4 +1,4 @@
-// Straight-line code of the host in the llvm dialect: calls into the runtime, memory, checks of what they return.
+// Code of the host in the llvm dialect: calls into the runtime, memory, checks of what they return.
 #ifndef GNNC_LIB_CONVERSION_HOSTCODE_H
 #define GNNC_LIB_CONVERSION_HOSTCODE_H
 
@@ -44,6 +44,11 @@ public:
   /// The address of constant data.
   mlir::Value data(mlir::Type type, mlir::Attribute value, llvm::StringRef name);
   mlir::Value addressOf(llvm::StringRef symbol) { return mlir::LLVM::AddressOfOp::create(b, loc, ptr(), symbol); }
+
+  /// A new block, to which code is appended from here on.
+  mlir::Block *block(mlir::TypeRange arguments = {});
+  /// Goes to another block.
+  void jump(mlir::Block *to, mlir::ValueRange arguments = {}) { mlir::LLVM::BrOp::create(b, loc, arguments, to); }
 
   /// Begins a function that returns a status.
   mlir::Block *begin(mlir::LLVM::LLVMFuncOp func);

@@ -1,5 +1,6 @@
-// Emits the body of an entry: structure first, then sizes and memory, then kernels and products in order.
-#include "LowerEntry.h"
+// Emits the body of an entry: structure first, then sizes and memory, then kernels and products in order. Branches and
+// loops are in LowerControlFlow.cpp.
+#include "BodyEmitter.h"
 
 #include "mlir/IR/BuiltinAttributes.h"
 #include "llvm/ADT/StringExtras.h"
@@ -35,8 +36,8 @@ std::string KernelLibrary::get(const GroupPlan &group, Location loc, StringRef l
   return name;
 }
 
-namespace {
 // Values of abi.h.
+namespace {
 enum : int32_t { errorArgument = 1, errorShape = 3, errorIndex = 5 };
 constexpr int64_t residualMagic = 0x31534552434E4E47; // "GNNCRES1"
 /// How the pieces of a result are combined. `tagged`: an extremum whose winner is known by its tag.
@@ -59,64 +60,6 @@ int32_t abiDtype(Type element) {
   return 4;
 }
 
-class BodyEmitter {
-public:
-  BodyEmitter(func::FuncOp func, const EntryInfo &info, MemoryPlan &plan, KernelLibrary &kernels, HostCode &host)
-      : func(func), info(info), plan(plan), kernels(kernels), host(host), b(host.b) {}
-  void run();
-
-private:
-  func::FuncOp func;
-  const EntryInfo &info;
-  MemoryPlan &plan;
-  KernelLibrary &kernels;
-  HostCode &host;
-  OpBuilder &b;
-
-  Value frame, buffers, sizes;        // the body's arguments
-  Value kernelArgs, combines, phases; // scratch for launches
-  DenseMap<SizeAttr, Value> sizeValues;
-  DenseMap<Value, Value> pointers;   // of roots that are not buffers or outputs; graphs and orders too
-  DenseMap<unsigned, Value> outputs; // by argument
-  SmallVector<Value> bufferPointers, residualPointers;
-
-  // Layout of gnnrt_combine in 8-byte words: four pointers, row_elements, then kind and dtype.
-  static constexpr int64_t combineWords = 6;
-
-  Value size(SizeAttr size);
-  Value pointer(Value value);
-  Value scalar(Value value);
-  void emitOp(Operation *op);
-  void emitAddSelfLoops(AddSelfLoopsOp op);
-  void emitOrderBy(OrderByOp op);
-  void emitCheck(CheckIndexOp op);
-  void emitSize(SizeOp op);
-  void emitFoldKey(FoldKeyOp op);
-  void emitKernelStep(KernelOp op);
-  void emitGroupStep(GroupOp op);
-  void emitGemm(GemmOp op);
-  void emitCopy(const OutputCopy &copy);
-  void emitSizeChecks();
-  void failUnless(Value condition, int32_t status, const std::string &message);
-  void obtainOutputs();
-  void readResidualHeader(Value block);
-  void writeResidualHeader(Value block);
-  void placeResiduals(Value block);
-  Value constantData(arith::ConstantOp op);
-  void reserve(unsigned phase);
-  Value bufferBytes(const PlannedBuffer &buffer);
-  Value slotCount(KernelOp op);
-  Value cutEntries(const KernelSpace &space) { return size(entrySize(space, space.sizes[space.row])); }
-  SizeAttr entrySize(const KernelSpace &space, SizeAttr size) {
-    return size.substitute([&](int64_t id) { return SizeAttr::set(func.getContext(), space.sets[id]); });
-  }
-  /// The buffer of an op for a purpose.
-  Value buffer(Operation *op, PlannedBuffer::Purpose purpose, unsigned result = 0, bool extreme = false);
-  void fillCombine(unsigned number, KernelOp op, unsigned result, bool bare, std::optional<unsigned> winner,
-                   Value rowElements, int32_t kind);
-  unsigned fillCombines(KernelOp op, const KernelSpace &space);
-  std::string stepName(Operation *op, StringRef label);
-};
 } // namespace
 
 //===----------------------------------------------------------------------===//
@@ -167,15 +110,22 @@ Value BodyEmitter::pointer(Value value) {
     return pointers[root] = constantData(root.getDefiningOp<arith::ConstantOp>());
   case Storage::Structure:
   case Storage::Scalar:
+  case Storage::Carried:
     break;
   }
-  return host.null(); // structure and scalars are in `pointers` once their op was emitted
+  return host.null(); // structure, scalars and what loops exchange are in `pointers` once their op was emitted
 }
 
 /// The value of a 0-d tensor.
 Value BodyEmitter::scalar(Value value) {
   Type element = elementOf(value);
   return host.load(pointer(value), element.isInteger(1) ? Type(b.getI8Type()) : element);
+}
+
+/// The value of a 0-d tensor of integers, as 64 bits.
+Value BodyEmitter::integer(Value value) {
+  Value number = scalar(value);
+  return number.getType() == host.i64() ? number : LLVM::SExtOp::create(b, host.loc, host.i64(), number).getResult();
 }
 
 Value BodyEmitter::constantData(arith::ConstantOp op) {
@@ -213,7 +163,34 @@ void BodyEmitter::emitAddSelfLoops(AddSelfLoopsOp op) {
   pointers[op.getOld()] = host.call("gnnrt_graph_old", host.ptr(), {made});
   SizeAttr edges = cast<GnnGraphType>(op.getResult().getType()).getEdges();
   if (std::optional<int64_t> set = edges.getSet())
-    host.store(host.call("gnnrt_graph_num_edges", host.i64(), {made}), sizes, *set);
+    setSize(*set, host.call("gnnrt_graph_num_edges", host.i64(), {made}));
+}
+
+void BodyEmitter::setSize(int64_t set, Value value) {
+  host.store(value, sizes, set);
+  // What was computed with an earlier value is out of date.
+  SmallVector<SizeAttr> stale;
+  for (auto &[size, known] : sizeValues)
+    size.forEachSet([&, size = size](int64_t id) {
+      if (id == set)
+        stale.push_back(size);
+    });
+  for (SizeAttr size : stale)
+    sizeValues.erase(size);
+}
+
+void BodyEmitter::emitDefineSize(DefineSizeOp op) {
+  Value zero = host.integer(0), number = integer(op.getNumber());
+  setSize(op.getSet(), LLVM::SMaxOp::create(b, host.loc, number, zero));
+}
+
+/// The address of an entry of the first dimension.
+void BodyEmitter::emitView(SelectIndexOp op) {
+  Type element = elementOf(op.getResult());
+  Value offset = host.mul(integer(op.getPosition()), size(product(func.getContext(), dimsOf(op.getResult()))));
+  Type memory = element.isInteger(1) ? Type(b.getI8Type()) : element;
+  pointers[op.getResult()] =
+      LLVM::GEPOp::create(b, host.loc, host.ptr(), memory, pointer(op.getSource()), ArrayRef<LLVM::GEPArg>{offset});
 }
 
 void BodyEmitter::emitOrderBy(OrderByOp op) {
@@ -225,9 +202,7 @@ void BodyEmitter::emitOrderBy(OrderByOp op) {
 }
 
 void BodyEmitter::emitCheck(CheckIndexOp op) {
-  Value position = scalar(op.getPosition());
-  if (position.getType() != host.i64())
-    position = LLVM::SExtOp::create(b, host.loc, host.i64(), position);
+  Value position = integer(op.getPosition());
   Value inRange = LLVM::ICmpOp::create(b, host.loc, LLVM::ICmpPredicate::ult, position, size(op.getBound()));
   std::string line = sourceLine(op.getLoc());
   std::string message = (line.empty() ? "" : line + ": ") + op.getWhat().str() +
@@ -253,9 +228,7 @@ void BodyEmitter::emitFoldKey(FoldKeyOp op) {
     Value right = LLVM::LShrOp::create(b, host.loc, value, host.integer(by));
     return LLVM::XOrOp::create(b, host.loc, value, right);
   };
-  Value number = scalar(op.getNumber());
-  if (number.getType() != host.i64())
-    number = LLVM::SExtOp::create(b, host.loc, host.i64(), number);
+  Value number = integer(op.getNumber());
   Value z = host.add(scalar(op.getKey()), host.mul(constant(0x9E3779B97F4A7C15), host.add(number, host.integer(1))));
   z = host.mul(shifted(z, 30), constant(0xBF58476D1CE4E5B9));
   z = host.mul(shifted(z, 27), constant(0x94D049BB133111EB));
@@ -287,6 +260,11 @@ void BodyEmitter::emitOp(Operation *op) {
       .Case([&](OrderByOp o) { emitOrderBy(o); })
       .Case([&](CheckIndexOp o) { emitCheck(o); })
       .Case([&](SizeOp o) { emitSize(o); })
+      .Case([&](DefineSizeOp o) { emitDefineSize(o); })
+      .Case([&](SelectIndexOp o) { emitView(o); })
+      .Case([&](IfOp o) { emitIf(o); })
+      .Case([&](ForOp o) { emitFor(o); })
+      .Case([&](WhileOp o) { emitWhile(o); })
       .Case([&](FoldKeyOp o) { emitFoldKey(o); })
       .Case([&](KernelOp o) { emitKernelStep(o); })
       .Case([&](GroupOp o) { emitGroupStep(o); })
@@ -322,7 +300,7 @@ Value BodyEmitter::bufferBytes(const PlannedBuffer &buffer) {
   return buffer.purpose == PlannedBuffer::Slots ? host.mulSizes(bytes, slotCount(cast<KernelOp>(buffer.op))) : bytes;
 }
 
-/// Reserves the buffers that are first written in a phase.
+/// Reserves the buffers of a phase.
 void BodyEmitter::reserve(unsigned phase) {
   SmallVector<unsigned> numbers;
   SmallVector<int32_t> lifetimes;
@@ -661,12 +639,8 @@ void BodyEmitter::run() {
   host.loc = func.getLoc();
   emitSizeChecks();
   obtainOutputs();
-  for (auto [i, op] : llvm::enumerate(plan.steps)) {
-    for (auto [phase, step] : llvm::enumerate(plan.phases))
-      if (step == static_cast<int>(i))
-        reserve(phase);
-    emitOp(op);
-  }
+  reserve(0);
+  emitBlock(func.getBody().front());
   host.loc = func.getLoc();
   for (const OutputCopy &copy : plan.copies)
     emitCopy(copy);

@@ -1,4 +1,4 @@
-// An entry's straight line of steps as the function that the runtime calls.
+// An entry's steps as the function that the runtime calls.
 #ifndef GNNC_LIB_CONVERSION_LOWERENTRY_H
 #define GNNC_LIB_CONVERSION_LOWERENTRY_H
 

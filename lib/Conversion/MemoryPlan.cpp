@@ -9,25 +9,6 @@ using namespace mlir;
 using namespace gnnc;
 using namespace gnnc::gnn;
 
-Value gnnc::memoryRoot(Value value) {
-  while (Operation *op = value.getDefiningOp()) {
-    if (auto reshape = dyn_cast<ReshapeOp>(op)) {
-      value = reshape.getSource();
-    } else if (auto check = dyn_cast<CheckIndexOp>(op)) {
-      value = check.getPosition();
-    } else if (auto kernel = dyn_cast<KernelOp>(op); kernel && !kernel.getInits().empty()) {
-      value = kernel.getInits()[cast<OpResult>(value).getResultNumber()];
-    } else if (auto gemm = dyn_cast<GemmOp>(op); gemm && gemm.getInit()) {
-      value = gemm.getInit();
-    } else if (auto group = dyn_cast<GroupOp>(op)) {
-      value = group.getBody().front().getTerminator()->getOperand(cast<OpResult>(value).getResultNumber());
-    } else {
-      break;
-    }
-  }
-  return value;
-}
-
 const Storage &MemoryPlan::storageOf(Value value) const { return storage.find(memoryRoot(value))->second; }
 
 unsigned gnnc::elementBytes(Type element) {
@@ -44,105 +25,115 @@ private:
   func::FuncOp func;
   const EntryInfo &info;
   MemoryPlan plan;
-  DenseMap<Operation *, int> stepOf;
-  DenseMap<Value, unsigned> bufferOf; // of roots
+  DenseMap<Value, SmallVector<unsigned>> buffersOf; // of roots: one, or those that a loop exchanges
+  DenseMap<Operation *, int> endOf;                 // of branches and loops: their last step
 
-  LogicalResult order();
+  bool isTop(Block &block) { return &block == &func.getBody().front(); }
+  LogicalResult order(Block &block);
+  LogicalResult classify(Operation &op);
   bool isEarly(Operation *op);
+  bool makesSizes(Operation *op);
   void placeOutputs(func::ReturnOp ret);
-  void placeBuffers();
-  void addSlots(KernelOp kernel);
-  void addSlots(const GroupPlan &group, int step);
-  unsigned phaseOf(int step) const;
+  void place(Block &block, unsigned phase);
+  void placeCarried(Operation *loop, unsigned phase);
+  void placeResults(IfOp branch, unsigned phase);
+  void touch(Value value, Operation *op, Operation *user, int step, unsigned phase);
+  void extend(unsigned buffer, Operation *user, int step);
+  unsigned addBuffer(Value root, Operation *op, Block *home, int step, unsigned phase);
+  void addSlots(KernelOp kernel, unsigned phase);
+  void addSlots(const GroupPlan &group, int step, unsigned phase);
 };
 } // namespace
 
 /// Whether an op needs nothing that a step computes.
 bool Planner::isEarly(Operation *op) {
+  if (!isTop(*op->getBlock()))
+    return false;
   if (isa<EndpointOp, DegreeOp, AddSelfLoopsOp, OrderOp>(op))
     return true;
-  if (!isa<OrderByOp, CheckIndexOp>(op))
+  if (!isa<OrderByOp, CheckIndexOp, DefineSizeOp>(op))
     return false;
   auto it = plan.storage.find(memoryRoot(op->getOperand(0)));
   return it != plan.storage.end() && (it->second.kind == Storage::Argument || it->second.kind == Storage::Structure ||
                                       (it->second.kind == Storage::Residual && isa<BlockArgument>(it->first)));
 }
 
-/// Divides the entry into early ops and steps.
-LogicalResult Planner::order() {
-  for (BlockArgument arg : func.getArguments()) {
-    unsigned i = arg.getArgNumber();
-    if (std::optional<int64_t> number = residualNumber(func.getArgAttrDict(i)))
-      plan.storage[arg] = {Storage::Residual, static_cast<unsigned>(*number)};
-    else
-      plan.storage[arg] = {Storage::Argument, info.argumentOf[i]};
+/// Whether buffers may need what a step finds out: how many rows are cut, or how large a set is.
+bool Planner::makesSizes(Operation *op) { return isa<OrderOp, OrderByOp, AddSelfLoopsOp, DefineSizeOp>(op); }
+
+/// Notes where the results of an op live that no step writes. Fails at an op that should not be left.
+LogicalResult Planner::classify(Operation &op) {
+  bool known = llvm::TypeSwitch<Operation *, bool>(&op)
+                   .Case<EndpointOp, DegreeOp>([&](auto structure) {
+                     plan.storage[structure.getResult()] = {Storage::Structure};
+                     return true;
+                   })
+                   .Case([&](AddSelfLoopsOp loops) {
+                     plan.storage[loops.getOld()] = {Storage::Structure};
+                     return true;
+                   })
+                   .Case<SizeOp, FoldKeyOp>([&](auto scalar) {
+                     plan.storage[scalar.getResult()] = {Storage::Scalar};
+                     return true;
+                   })
+                   .Case([&](ForOp loop) {
+                     plan.storage[loop.counter()] = {Storage::Scalar};
+                     return true;
+                   })
+                   .Case([&](arith::ConstantOp constant) {
+                     plan.storage[constant.getResult()] = {Storage::Constant};
+                     return true;
+                   })
+                   .Case<OrderOp, OrderByOp, CheckIndexOp, DefineSizeOp, ReshapeOp, SelectIndexOp, EmptyOp, KernelOp,
+                         GroupOp, GemmOp, IfOp, WhileOp, YieldOp>([](auto) { return true; })
+                   .Default([](Operation *) { return false; });
+  if (!known)
+    return op.emitError("this is a fault of gnnc: '") << op.getName() << "' is left after kernels were formed";
+  if (auto kernel = dyn_cast<KernelOp>(op)) {
+    FailureOr<KernelSpace> space = analyseKernel(kernel);
+    if (failed(space))
+      return failure();
+    plan.kernels.try_emplace(&op, std::move(*space));
   }
-  plan.phases.push_back(0);
-  for (Operation &op : func.getBody().front().without_terminator()) {
-    bool known = llvm::TypeSwitch<Operation *, bool>(&op)
-                     .Case<EndpointOp, DegreeOp>([&](auto structure) {
-                       plan.storage[structure.getResult()] = {Storage::Structure};
-                       return true;
-                     })
-                     .Case([&](AddSelfLoopsOp loops) {
-                       plan.storage[loops.getOld()] = {Storage::Structure};
-                       return true;
-                     })
-                     .Case<SizeOp, FoldKeyOp>([&](auto scalar) {
-                       plan.storage[scalar.getResult()] = {Storage::Scalar};
-                       return true;
-                     })
-                     .Case([&](arith::ConstantOp constant) {
-                       plan.storage[constant.getResult()] = {Storage::Constant};
-                       return true;
-                     })
-                     .Case<OrderOp, OrderByOp, CheckIndexOp, ReshapeOp, EmptyOp, KernelOp, GroupOp, GemmOp>(
-                         [](auto) { return true; })
-                     .Default([](Operation *) { return false; });
-    if (!known)
-      return op.emitError("this is a fault of gnnc: '") << op.getName() << "' is left after kernels were formed";
-    SmallVector<Value> inits;
-    if (auto kernel = dyn_cast<KernelOp>(op))
-      inits.assign(kernel.getInits().begin(), kernel.getInits().end());
-    if (auto gemm = dyn_cast<GemmOp>(op); gemm && gemm.getInit())
-      inits.push_back(gemm.getInit());
-    for (Value init : inits)
-      if (!init.hasOneUse())
-        return op.emitError("this is a fault of gnnc: a kernel writes into a tensor that is used elsewhere too");
+  if (auto group = dyn_cast<GroupOp>(op)) {
+    FailureOr<GroupPlan> analysed = analyseGroup(group);
+    if (failed(analysed))
+      return failure();
+    plan.groups.try_emplace(&op, std::move(*analysed));
+  }
+  return success();
+}
+
+/// Divides what a block holds into early ops and steps.
+LogicalResult Planner::order(Block &block) {
+  for (Operation &op : block) {
+    if (isa<func::ReturnOp>(op))
+      continue;
+    if (failed(classify(op)))
+      return failure();
     if (isa<arith::ConstantOp, ReshapeOp, EmptyOp>(op))
       continue;
     if (isEarly(&op)) {
       plan.early.push_back(&op);
       continue;
     }
-    int step = plan.steps.size();
-    stepOf[&op] = step;
+    plan.stepOf[&op] = plan.steps.size();
     plan.steps.push_back(&op);
-    // What an order of computed indices needs is known only when it is there.
-    if (isa<OrderByOp>(op))
-      plan.phases.push_back(step + 1);
-    plan.failsLate |= isa<OrderByOp, CheckIndexOp>(op);
-    if (auto kernel = dyn_cast<KernelOp>(op)) {
-      FailureOr<KernelSpace> space = analyseKernel(kernel);
-      if (failed(space))
-        return failure();
-      plan.kernels.try_emplace(&op, std::move(*space));
+    if (makesSizes(&op)) {
+      plan.phases.push_back(&op);
+      plan.failsLate = true;
+      for (Block *scope = &block; !isTop(*scope); scope = scope->getParentOp()->getBlock())
+        plan.scopes.insert(scope);
     }
-    if (auto group = dyn_cast<GroupOp>(op)) {
-      FailureOr<GroupPlan> analysed = analyseGroup(group);
-      if (failed(analysed))
+    plan.failsLate |= isa<CheckIndexOp>(op);
+    if (!isa<IfOp, ForOp, WhileOp>(op))
+      continue;
+    for (Region &region : op.getRegions())
+      if (failed(order(region.front())))
         return failure();
-      plan.groups.try_emplace(&op, std::move(*analysed));
-    }
+    endOf[&op] = static_cast<int>(plan.steps.size()) - 1;
   }
   return success();
-}
-
-unsigned Planner::phaseOf(int step) const {
-  unsigned phase = 0;
-  while (phase + 1 < plan.phases.size() && plan.phases[phase + 1] <= step)
-    ++phase;
-  return phase;
 }
 
 /// A result is computed in its place if that is possible, else it is copied there at the end.
@@ -152,100 +143,200 @@ void Planner::placeOutputs(func::ReturnOp ret) {
     Storage target = residual ? Storage{Storage::Residual, static_cast<unsigned>(*residual)}
                               : Storage{Storage::Output, info.resultOf[i]};
     Value root = memoryRoot(value);
-    if (root.getDefiningOp<KernelOp>() || root.getDefiningOp<GemmOp>() || root.getDefiningOp<EmptyOp>()) {
-      if (plan.storage.try_emplace(root, target).second)
-        continue;
-    }
+    bool own = isa_and_present<KernelOp, GemmOp, EmptyOp, IfOp>(root.getDefiningOp());
+    if (own && plan.storage.try_emplace(root, target).second)
+      continue;
     plan.copies.push_back({target, value});
   }
 }
 
-void Planner::placeBuffers() {
-  for (Operation *op : plan.steps) {
-    int step = stepOf[op];
-    auto touch = [&](Value value, Operation *op) {
-      if (!isa<RankedTensorType>(value.getType()))
-        return;
-      Value root = memoryRoot(value);
-      auto it = plan.storage.find(root);
-      if (it == plan.storage.end()) {
-        plan.storage[root] = {Storage::Buffer, static_cast<unsigned>(plan.buffers.size())};
-        auto type = cast<RankedTensorType>(root.getType());
-        auto result = dyn_cast<OpResult>(value);
-        plan.buffers.push_back({PlannedBuffer::Values, op, result ? result.getResultNumber() : 0, false,
-                                type.getElementType(), product(func.getContext(), dimsOf(type)), step, step,
-                                phaseOf(step)});
-      } else if (it->second.kind == Storage::Buffer) {
-        plan.buffers[it->second.number].last = step;
-      }
-    };
-    if (auto it = plan.groups.find(op); it != plan.groups.end()) {
-      for (const GroupPointer &pointer : it->second.pointers) {
-        KernelOp member = pointer.kind == GroupPointer::Value ? KernelOp() : it->second.members[pointer.member].op;
-        if (pointer.kind == GroupPointer::Value)
-          touch(pointer.value, op);
-        else if (pointer.kind == GroupPointer::Result)
-          touch(member.getResult(pointer.result), member);
-      }
-      addSlots(it->second, step);
-      continue;
+/// Keeps a buffer for a step, and for all iterations of loops around the step that come back to it.
+void Planner::extend(unsigned buffer, Operation *user, int step) {
+  PlannedBuffer &planned = plan.buffers[buffer];
+  planned.first = std::min(planned.first, step);
+  for (Operation *op = user; op && op->getBlock() != planned.home; op = op->getParentOp())
+    if (isa<ForOp, WhileOp>(op->getParentOp())) {
+      planned.first = std::min(planned.first, plan.stepOf[op->getParentOp()]);
+      step = std::max(step, endOf[op->getParentOp()]);
     }
-    for (Value operand : op->getOperands())
-      touch(operand, op);
-    for (Value result : op->getResults())
-      touch(result, op);
-    if (auto kernel = dyn_cast<KernelOp>(op))
-      addSlots(kernel);
-    if (isa<GemmOp>(op))
-      plan.buffers.push_back(
-          {PlannedBuffer::Workspace, op, 0, false, elementOf(op->getResult(0)), SizeAttr(), step, step, phaseOf(step)});
+  planned.last = std::max(planned.last, step);
+}
+
+unsigned Planner::addBuffer(Value root, Operation *op, Block *home, int step, unsigned phase) {
+  auto type = cast<RankedTensorType>(root.getType());
+  auto result = dyn_cast<OpResult>(root);
+  plan.buffers.push_back({PlannedBuffer::Values, op, result ? result.getResultNumber() : 0, false,
+                          type.getElementType(), product(func.getContext(), dimsOf(type)), step, step, phase, home});
+  return plan.buffers.size() - 1;
+}
+
+/// Notes that a step of `user` reads or writes a value, which `op` makes if it has no memory yet.
+void Planner::touch(Value value, Operation *op, Operation *user, int step, unsigned phase) {
+  if (!isa<RankedTensorType>(value.getType()))
+    return;
+  Value root = memoryRoot(value);
+  if (auto view = root.getDefiningOp<SelectIndexOp>())
+    return touch(view.getSource(), op, user, step, phase);
+  if (auto known = buffersOf.find(root); known != buffersOf.end()) {
+    for (unsigned buffer : known->second)
+      extend(buffer, user, step);
+    return;
   }
-  int end = plan.steps.size();
-  for (const OutputCopy &copy : plan.copies) {
-    const Storage &storage = plan.storage[memoryRoot(copy.value)];
-    if (storage.kind == Storage::Buffer)
-      plan.buffers[storage.number].last = end;
+  if (plan.storage.contains(root))
+    return;
+  Block *home = root.getParentBlock();
+  if (auto group = dyn_cast<GroupOp>(home->getParentOp()))
+    home = group->getBlock();
+  unsigned buffer = addBuffer(root, op, home, step, phase);
+  plan.storage[root] = {Storage::Buffer, buffer};
+  buffersOf[root] = {buffer};
+}
+
+/// What a loop carries and does not change in place lies in its init's memory and in a second buffer in turns.
+void Planner::placeCarried(Operation *loop, unsigned phase) {
+  int begin = plan.stepOf[loop], end = endOf[loop];
+  for (const Carried &carried : carriedBy(loop)) {
+    if (!isa<RankedTensorType>(carried.result.getType()))
+      continue;
+    auto memoryOf = [&](Value value) { return buffersOf.lookup(memoryRoot(value)); };
+    for (unsigned buffer : memoryOf(carried.init->get()))
+      extend(buffer, loop, end);
+    if (isInPlace(carried))
+      continue;
+    Value made = localRoot(carried.next->get());
+    if (auto group = made.getDefiningOp<GroupOp>())
+      made = memoryRoot(made);
+    unsigned spare = addBuffer(made, made.getDefiningOp(), loop->getBlock(), begin, phase);
+    plan.buffers[spare].last = end;
+    SmallVector<unsigned> both = memoryOf(carried.init->get());
+    both.push_back(spare);
+    plan.spares[carried.argument] = spare;
+    for (Value root : {Value(carried.argument), Value(carried.result), made}) {
+      plan.storage[root] = {Storage::Carried};
+      buffersOf[root] = both;
+    }
   }
 }
 
-void Planner::addSlots(KernelOp kernel) {
+/// Both branches compute a result in one place, unless it is in the memory of what they were given.
+void Planner::placeResults(IfOp branch, unsigned phase) {
+  for (OpResult result : branch->getOpResults()) {
+    if (!isa<RankedTensorType>(result.getType()) || memoryRoot(result) != result)
+      continue;
+    if (!plan.storage.contains(result)) {
+      unsigned buffer = addBuffer(result, branch, branch->getBlock(), plan.stepOf[branch], phase);
+      plan.buffers[buffer].last = endOf[branch];
+      plan.storage[result] = {Storage::Buffer, buffer};
+      buffersOf[result] = {buffer};
+    }
+    Storage storage = plan.storage[result];
+    for (Block *block : {&branch.thenBlock(), &branch.elseBlock()}) {
+      Value root = memoryRoot(block->getTerminator()->getOperand(result.getResultNumber()));
+      plan.storage[root] = storage;
+      if (auto known = buffersOf.find(result); known != buffersOf.end()) {
+        SmallVector<unsigned> buffers = known->second;
+        buffersOf[root] = buffers;
+      }
+    }
+  }
+}
+
+void Planner::place(Block &block, unsigned phase) {
+  int next = 0; // the step that an op without one stands before
+  for (Operation &op : block) {
+    auto at = plan.stepOf.find(&op);
+    if (at == plan.stepOf.end()) {
+      if (isa<EmptyOp>(op))
+        touch(op.getResult(0), &op, &op, std::min<int>(next, plan.steps.size() - 1), phase);
+      continue;
+    }
+    int step = at->second;
+    next = step + 1;
+    if (auto it = plan.groups.find(&op); it != plan.groups.end()) {
+      for (const GroupPointer &pointer : it->second.pointers) {
+        KernelOp member = pointer.kind == GroupPointer::Value ? KernelOp() : it->second.members[pointer.member].op;
+        if (pointer.kind == GroupPointer::Value)
+          touch(pointer.value, &op, &op, step, phase);
+        else if (pointer.kind == GroupPointer::Result)
+          touch(member.getResult(pointer.result), member, &op, step, phase);
+      }
+      addSlots(it->second, step, phase);
+      continue;
+    }
+    for (Value operand : op.getOperands())
+      touch(operand, &op, &op, step, phase);
+    if (isa<IfOp, ForOp, WhileOp>(op)) {
+      if (auto branch = dyn_cast<IfOp>(op))
+        placeResults(branch, phase);
+      else
+        placeCarried(&op, phase);
+      for (Region &region : op.getRegions())
+        place(region.front(), phase);
+      next = endOf[&op] + 1;
+      continue;
+    }
+    for (Value result : op.getResults())
+      touch(result, &op, &op, step, phase);
+    if (auto kernel = dyn_cast<KernelOp>(op))
+      addSlots(kernel, phase);
+    if (isa<GemmOp>(op))
+      plan.buffers.push_back(
+          {PlannedBuffer::Workspace, &op, 0, false, elementOf(op.getResult(0)), SizeAttr(), step, step, phase, &block});
+    if (const auto *made = llvm::find(plan.phases, &op); made != plan.phases.end())
+      phase = made - plan.phases.begin();
+  }
+}
+
+void Planner::addSlots(KernelOp kernel, unsigned phase) {
   const KernelSpace &space = plan.kernels.find(kernel)->second;
   if (!space.hasSlots())
     return;
   // In the entry's sets, not the kernel's.
   SizeAttr elements =
       space.rowElements().substitute([&](int64_t id) { return SizeAttr::set(func.getContext(), space.sets[id]); });
-  int step = stepOf[kernel];
+  int step = plan.stepOf[kernel];
+  Block *home = kernel->getBlock();
   for (auto [i, result] : llvm::enumerate(space.results)) {
     bool winner = result.combine == CombineKind::ArgMax || result.combine == CombineKind::ArgMin;
     Type element = result.access.element;
     plan.buffers.push_back(
-        {PlannedBuffer::Slots, kernel, static_cast<unsigned>(i), false, element, elements, step, step, phaseOf(step)});
+        {PlannedBuffer::Slots, kernel, static_cast<unsigned>(i), false, element, elements, step, step, phase, home});
     if (winner && !result.pairedWith)
       plan.buffers.push_back({PlannedBuffer::Slots, kernel, static_cast<unsigned>(i), true,
-                              space.body->getTerminator()->getOperand(i).getType(), elements, step, step,
-                              phaseOf(step)});
+                              space.body->getTerminator()->getOperand(i).getType(), elements, step, step, phase, home});
   }
 }
 
-void Planner::addSlots(const GroupPlan &group, int step) {
+void Planner::addSlots(const GroupPlan &group, int step, unsigned phase) {
   for (const GroupPointer &pointer : group.pointers) {
     bool extreme = pointer.kind == GroupPointer::Extreme;
     if (pointer.kind != GroupPointer::Partial && !extreme)
       continue;
     const GroupMember &member = group.members[pointer.member];
     const GroupResult &result = member.results[pointer.result];
-    plan.buffers.push_back({PlannedBuffer::Slots, member.op, pointer.result, extreme,
-                            extreme ? result.yielded : result.element,
-                            SizeAttr::constant(func.getContext(), member.outputs), step, step, phaseOf(step)});
+    plan.buffers.push_back(
+        {PlannedBuffer::Slots, member.op, pointer.result, extreme, extreme ? result.yielded : result.element,
+         SizeAttr::constant(func.getContext(), member.outputs), step, step, phase, plan.steps[step]->getBlock()});
   }
 }
 
 FailureOr<MemoryPlan> Planner::run() {
-  if (failed(order()))
+  for (BlockArgument arg : func.getArguments()) {
+    unsigned i = arg.getArgNumber();
+    if (std::optional<int64_t> number = residualNumber(func.getArgAttrDict(i)))
+      plan.storage[arg] = {Storage::Residual, static_cast<unsigned>(*number)};
+    else
+      plan.storage[arg] = {Storage::Argument, info.argumentOf[i]};
+  }
+  plan.phases.push_back(nullptr);
+  Block &block = func.getBody().front();
+  if (failed(order(block)))
     return failure();
-  placeOutputs(cast<func::ReturnOp>(func.getBody().front().getTerminator()));
-  placeBuffers();
+  placeOutputs(cast<func::ReturnOp>(block.getTerminator()));
+  place(block, 0);
+  int end = plan.steps.size();
+  for (const OutputCopy &copy : plan.copies)
+    touch(copy.value, block.getTerminator(), block.getTerminator(), end, 0);
   return std::move(plan);
 }
 

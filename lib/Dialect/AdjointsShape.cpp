@@ -63,21 +63,58 @@ LogicalResult UnsliceOp::buildAdjoint(ReverseSweep &sweep) {
   return success();
 }
 
-/// The adjoint goes to the entry that was read; all others get 0.
+/// The adjoint is added to the entry that was read, in place: a loop that reads an entry at a time costs no more than
+/// these entries.
 LogicalResult SelectIndexOp::buildAdjoint(ReverseSweep &sweep) {
   Value y_adj = sweep.adjointOf(getResult());
   OpBuilder &builder = sweep.builder();
   Location loc = sweep.loc();
-  auto source = cast<RankedTensorType>(getSource().getType());
-  int64_t dim = getDim();
+  if (!sweep.isActive(getSource()))
+    return success();
   Value position = sweep.saved(getPosition());
-  RankedTensorType line = tensorType(dimsOf(source)[dim], elementOf(position));
-  Expr places(builder, loc, IotaOp::create(builder, loc, line, 0));
-  Value here = places.equalsInteger(broadcastTo(builder, loc, line, position, {}));
-  Expr hit(builder, loc,
-           broadcastTo(builder, loc, tensorType(dimsOf(source), builder.getI1Type()), here, ArrayRef<int64_t>{dim}));
-  Expr spread(builder, loc, broadcastTo(builder, loc, source, y_adj, otherDims(source.getRank(), {dim})));
-  addMoved(sweep, getSource(), y_adj, hit.choose(spread, 0.0));
+  sweep.accumulate(getSource(), [&](Value x_adj) -> Value {
+    Value part = y_adj;
+    if (x_adj) {
+      Value old = SelectIndexOp::create(builder, loc, y_adj.getType(), x_adj, position, getDim());
+      part = arith::AddFOp::create(builder, loc, old, y_adj);
+    } else {
+      x_adj = splat(builder, loc, cast<RankedTensorType>(getSource().getType()), 0.0);
+    }
+    Value sum = UpdateIndexOp::create(builder, loc, x_adj.getType(), x_adj, position, part, getDim());
+    if (sweep.isSelected(y_adj))
+      sweep.markSelected(sum);
+    return sum;
+  });
+  return success();
+}
+
+/// The adjoint of what was written is what is read there, and there the adjoint of the target is 0.
+LogicalResult UpdateIndexOp::buildAdjoint(ReverseSweep &sweep) {
+  Value y_adj = sweep.adjointOf(getResult());
+  OpBuilder &builder = sweep.builder();
+  Location loc = sweep.loc();
+  Value position = sweep.saved(getPosition());
+  auto type = cast<RankedTensorType>(getValue().getType());
+  if (sweep.isActive(getValue()))
+    addMoved(sweep, getValue(), y_adj, SelectIndexOp::create(builder, loc, type, y_adj, position, getDim()));
+  if (sweep.isActive(getTarget()))
+    addMoved(sweep, getTarget(), y_adj,
+             UpdateIndexOp::create(builder, loc, y_adj.getType(), y_adj, position, splat(builder, loc, type, 0.0),
+                                   getDim()));
+  return success();
+}
+
+LogicalResult UpdateSliceOp::buildAdjoint(ReverseSweep &sweep) {
+  Value y_adj = sweep.adjointOf(getResult());
+  OpBuilder &builder = sweep.builder();
+  Location loc = sweep.loc();
+  auto type = cast<RankedTensorType>(getValue().getType());
+  if (sweep.isActive(getValue()))
+    addMoved(sweep, getValue(), y_adj, SliceOp::create(builder, loc, type, y_adj, getDim(), getFrom(), getStep()));
+  if (sweep.isActive(getTarget()))
+    addMoved(sweep, getTarget(), y_adj,
+             UpdateSliceOp::create(builder, loc, y_adj.getType(), y_adj, splat(builder, loc, type, 0.0), getDim(),
+                                   getFrom(), getStep()));
   return success();
 }
 

@@ -150,10 +150,27 @@ struct GatherOfSplat : OpRewritePattern<GatherOp> {
     return success();
   }
 };
+
+/// An entry that is written twice in a row was written once.
+struct UpdateOfUpdate : OpRewritePattern<UpdateIndexOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(UpdateIndexOp op, PatternRewriter &rewriter) const override {
+    auto earlier = op.getTarget().getDefiningOp<UpdateIndexOp>();
+    if (!earlier || earlier.getDim() != op.getDim() || earlier.getPosition() != op.getPosition())
+      return failure();
+    rewriter.modifyOpInPlace(op, [&] { op.getTargetMutable().assign(earlier.getTarget()); });
+    return success();
+  }
+};
 } // namespace
+
+void UpdateIndexOp::getCanonicalizationPatterns(RewritePatternSet &patterns, MLIRContext *ctx) {
+  patterns.add<UpdateOfUpdate>(ctx);
+}
 
 void GnnDialect::getCanonicalizationPatterns(RewritePatternSet &patterns) const {
   patterns.add<BroadcastAfterElementwise, ShapeOfSplat<ReshapeOp>, ShapeOfSplat<TransposeOp>, ShapeOfSplat<SliceOp>,
-               NeutralRight<arith::MulFOp>, NeutralRight<arith::DivFOp>, NeutralRight<arith::SubFOp>,
-               NeutralRight<arith::AddFOp>, SliceOfConcat, ConcatOfSlices, GatherOfSplat>(getContext());
+               ShapeOfSplat<SelectIndexOp>, NeutralRight<arith::MulFOp>, NeutralRight<arith::DivFOp>,
+               NeutralRight<arith::SubFOp>, NeutralRight<arith::AddFOp>, SliceOfConcat, ConcatOfSlices, GatherOfSplat>(
+      getContext());
 }

@@ -46,6 +46,14 @@ OpFoldResult ReshapeOp::fold(FoldAdaptor adaptor) {
   return resplat(adaptor.getSource(), getType());
 }
 
+/// What was just written there.
+OpFoldResult SelectIndexOp::fold(FoldAdaptor) {
+  auto update = getSource().getDefiningOp<UpdateIndexOp>();
+  if (update && update.getDim() == getDim() && update.getPosition() == getPosition())
+    return update.getValue();
+  return {};
+}
+
 OpFoldResult TransposeOp::fold(FoldAdaptor adaptor) {
   if (llvm::equal(getPerm(), llvm::seq<int64_t>(0, getPerm().size())))
     return getSource();

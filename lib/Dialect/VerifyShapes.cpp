@@ -88,9 +88,25 @@ LogicalResult SelectIndexOp::verify() {
       failed(haveSizes(*this, "the result", getResult(), without(sizes, dim))) ||
       failed(sameElement(*this, "the result", getResult(), "the source", getSource())))
     return failure();
-  if (!elementOf(getPosition()).isSignlessInteger())
-    return emitOpError() << "a position is an integer, not " << elementOf(getPosition());
   return success();
+}
+
+LogicalResult UpdateIndexOp::verify() {
+  ArrayRef<SizeAttr> sizes = dimsOf(getTarget());
+  int64_t dim = getDim();
+  if (failed(isDim(*this, dim, sizes.size(), "the target")) ||
+      failed(haveSizes(*this, "the value", getValue(), without(sizes, dim))) ||
+      failed(haveSizes(*this, "the result", getResult(), sizes)) ||
+      failed(sameElement(*this, "the value", getValue(), "the target", getTarget())))
+    return failure();
+  return sameElement(*this, "the result", getResult(), "the target", getTarget());
+}
+
+LogicalResult UpdateSliceOp::verify() {
+  if (failed(haveSizes(*this, "the result", getResult(), dimsOf(getTarget()))) ||
+      failed(sameElement(*this, "the result", getResult(), "the target", getTarget())))
+    return failure();
+  return isPart(*this, getValue(), getTarget(), "the value", "the target", getDim(), getFrom(), getStep());
 }
 
 LogicalResult ConcatOp::verify() {

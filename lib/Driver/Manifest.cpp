@@ -61,6 +61,8 @@ static Json argument(const EntryInfo &entry, const ArgInfo &arg) {
   case ArgKind::Scalar:
     json["kind"] = "scalar";
     json["dtype"] = dtypeName(arg.dtype).str();
+    if (arg.sets[0] >= 0)
+      json["set"] = entry.setName(arg.sets[0]);
     break;
   case ArgKind::Tensor:
     json["kind"] = "tensor";

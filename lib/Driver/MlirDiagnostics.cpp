@@ -48,9 +48,11 @@ LogicalResult MlirDiagnostics::handle(mlir::Diagnostic &diagnostic) {
   SourceRange range = places.empty() ? SourceRange() : places.front();
   gnnc::Diagnostic *shown = nullptr;
   switch (diagnostic.getSeverity()) {
-  case DiagnosticSeverity::Error:
-    shown = &engine.error(id, range, diagnostic.str());
+  case DiagnosticSeverity::Error: {
+    std::string text = diagnostic.str();
+    shown = &engine.error(StringRef(text).ends_with("is not supported yet") ? Diag::notSupported : id, range, text);
     break;
+  }
   case DiagnosticSeverity::Warning:
     shown = &engine.warning(id, range, diagnostic.str());
     break;

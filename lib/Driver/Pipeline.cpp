@@ -43,6 +43,7 @@ void gnnc::addDifferentiation(OpPassManager &pm, bool fuse) {
   // What is moved before differentiation stands in the right place in the reverse sweep too.
   if (fuse)
     addAlgebra(pm);
+  pm.addNestedPass<func::FuncOp>(createHoist());
   pm.addNestedPass<func::FuncOp>(createDifferentiate());
   simplify(pm);
   pm.addPass(createSplitVjp());
@@ -61,6 +62,8 @@ void gnnc::addKernels(OpPassManager &pm, bool fuse) {
   simplify(pm);
   if (fuse)
     addAlgebra(pm);
+  pm.addNestedPass<func::FuncOp>(createHoist());
+  simplify(pm);
   pm.addNestedPass<func::FuncOp>(createFormKernels());
   pm.addPass(createCSEPass());
   if (fuse) {
@@ -73,4 +76,5 @@ void gnnc::addKernels(OpPassManager &pm, bool fuse) {
   if (fuse)
     pm.addNestedPass<func::FuncOp>(createMergeKernels());
   pm.addPass(createCSEPass());
+  pm.addNestedPass<func::FuncOp>(createOwnMemory());
 }

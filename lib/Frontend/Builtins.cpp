@@ -89,7 +89,7 @@ static constexpr Builtin table[] = {
     {"var"},
     {"std"},
     {"repeat"},
-    {"randn"},
+    {"randn", &E::randnFunction},
     {"pmul"},
     {"rev"},
     {"remove_self_loops"},

@@ -46,6 +46,7 @@ Value Elaborator::callSignature(const Closure &passed, TypeRef signature, Frame 
     OpBuilder::InsertionGuard guard(builder);
     builder.setInsertionPointToEnd(&scratch);
     size_t sets = setNames.size(), known = conditions.size();
+    auto numbers = numberSizes; // what is built here goes away
     Call trial;
     trial.range = a.range;
     trial.callee = "this function";
@@ -66,6 +67,7 @@ Value Elaborator::callSignature(const Closure &passed, TypeRef signature, Frame 
       setNames.resize(sets);
       conditions.resize(known);
     }
+    numberSizes = std::move(numbers);
     scratch.dropAllReferences();
     scratch.clear();
   }

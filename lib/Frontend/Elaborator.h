@@ -30,6 +30,8 @@ struct DimVar {
   bool isLifted = false;
   /// Named after what made it, until a `let` gives it a name.
   bool isProvisional = false;
+  /// An integer known only at run time.
+  bool isNumber = false;
   /// What the caller passed, in its dimensions; `bound` of a pack is the product.
   SizeAttr bound;
   Dims boundDims;
@@ -52,6 +54,8 @@ struct Binding {
   TypeRef declared = nullptr; // what a `var` must hold
   bool isMutable = false, isInout = false;
   SourceRange range;
+  /// Of an integer known only at run time that was used as a dimension.
+  SizeAttr dimension;
 };
 
 struct Scope {
@@ -68,6 +72,7 @@ struct ReturnSlot {
   SourceRange range;
   bool done = false; // a return was seen
   bool isAbandoned = false;
+  bool inLoop = false; // a loop's body leaves no result
 };
 
 /// The activation of a function; while checking, the function itself.
@@ -178,6 +183,7 @@ public:
   Value keyFunction(Call &);
   Value foldFunction(Call &);
   Value uniformFunction(Call &);
+  Value randnFunction(Call &);
   Value dropoutFunction(Call &);
   Value degreeFunction(Call &);
   Value addSelfLoopsFunction(Call &);
@@ -314,6 +320,14 @@ private:
                mlir::Location at);
   Value insertOnes(const Value &value, llvm::ArrayRef<Dim> dims, mlir::Location at);
   std::optional<Value> slice(const Value &value, unsigned dim, const ast::SliceExpr *e);
+  /// A regular part of a dimension.
+  struct Span {
+    SizeAttr begin, count;
+    int64_t step = 1;
+  };
+  std::optional<Span> span(const Value &value, unsigned dim, const ast::SliceExpr *e);
+  /// A position known when compiling, or an error or a condition of the entry.
+  std::optional<SizeAttr> constantPosition(const Value &value, unsigned dim, SizeAttr position, SourceRange at);
   std::optional<Value> dropDim(const Value &value, unsigned dim, SizeAttr position, SourceRange at);
   Value sliceBy(const Value &value, unsigned dim, SizeAttr from, int64_t step, SizeAttr count, mlir::Location at);
   /// Notes that a size must not be negative: proved, an error, or a condition of the entry.
@@ -373,15 +387,66 @@ private:
   void checkStruct(const ast::StructDecl *decl, const ast::Module *module);
 
   // ---- Statements.cpp ----
-  void block(const ast::Block *b);
+  /// `rest`: what follows the block, where an 'if' that returns has to know.
+  void block(const ast::Block *b, llvm::function_ref<void()> rest = {});
+  void statements(const ast::Block *b, size_t first, llvm::function_ref<void()> rest);
   void statement(const ast::Stmt *s);
   void bindPattern(const ast::Pattern *p, const Value &value, bool isMutable);
   void declare(const ast::Name &name, Binding binding);
   void assign(const ast::Expr *target, const Value &value, SourceRange range);
+  void assignName(const ast::Expr *target, const Value &value, SourceRange range);
   Value assignInto(const Value &old, const ast::Expr *target, const Value &value, SourceRange range);
   void nameSets(const Value &value, llvm::StringRef name);
-  void abandon(SourceRange range, const llvm::Twine &what);
   void notSupported(SourceRange range, const llvm::Twine &what);
+
+  // ---- Assignment.cpp: parts of tensors ----
+  Value assignPart(const Value &base, const ast::IndexExpr *target, const Value &value, SourceRange range);
+  Value addPart(const ast::AssignStmt *s, const ast::IndexExpr *target, const Value &value);
+  std::optional<bool> hasIndexArrays(const ast::IndexExpr *target);
+  std::optional<Value> replacePart(const Value &base, llvm::ArrayRef<ast::Expr *> items, unsigned at,
+                                   const Value &value, SourceRange range);
+  struct Places {
+    llvm::SmallVector<unsigned> dims;
+    llvm::SmallVector<Value> indices;
+    Dims shape; // of what stands at these places
+  };
+  std::optional<Places> placesOf(const Value &base, const ast::IndexExpr *target);
+  std::optional<Value> fitPart(const Value &value, Elem elem, llvm::ArrayRef<Dim> dims, SizeAttr target,
+                               SourceRange range);
+
+  // ---- ControlFlow.cpp ----
+  struct Variable {
+    std::string name;
+    Binding *binding;
+    Value value;
+  };
+  /// What walking a branch gave.
+  struct Outcome {
+    std::optional<Value> value;
+    SourceRange range;
+    bool failed = false;
+  };
+  llvm::SmallVector<Variable> variables();
+  std::optional<Value> condition(const ast::Expr *e, llvm::StringRef what);
+  static bool isReturningBranch(const ast::Stmt *s);
+  Value settleLiterals(const Value &value, SourceRange range);
+  bool unifyBranches(Value &a, Value &b, mlir::Block *aBlock, mlir::Block *bBlock, SourceRange aRange,
+                     SourceRange bRange);
+  bool branch(const Value &condition, SourceRange range, llvm::function_ref<Outcome()> onTrue,
+              llvm::function_ref<Outcome()> onFalse, Outcome &result);
+  void ifStatement(const ast::IfStmt *s);
+  void returningIf(const ast::IfStmt *s, llvm::function_ref<void()> rest);
+  Value conditional(const ast::ConditionalExpr *e);
+  void abandonQuietly();
+  llvm::SmallVector<Variable> carriedVariables(llvm::SmallVectorImpl<mlir::Value> &inits);
+  void setCarried(llvm::ArrayRef<Variable> carried, llvm::ArrayRef<mlir::Value> values);
+  bool loopBody(const ast::Block *b, mlir::Block &body, llvm::ArrayRef<Variable> carried,
+                llvm::ArrayRef<mlir::Value> arguments, SourceRange range);
+  void forStatement(const ast::ForStmt *s);
+  void whileStatement(const ast::WhileStmt *s);
+  mlir::Value checkedPosition(const Value &i, SizeAttr extent, SourceRange at);
+  bool hasNumber(SizeAttr size) const;
+  SizeAttr sizeOf(const Value &number, llvm::StringRef name, SourceRange at);
 
   // ---- Calls.cpp ----
   Value call(const ast::CallExpr *e);
@@ -472,6 +537,11 @@ private:
   std::vector<std::string> setNames;
   /// Sizes that must not be negative when the entry is called, with what to say otherwise.
   std::vector<std::pair<SizeAttr, std::string>> conditions;
+
+  /// Counters of the loops around, whose bounds are known sizes.
+  llvm::DenseMap<mlir::Value, std::pair<SizeAttr, SizeAttr>> counters;
+  /// Sizes that are values, by frame and value.
+  llvm::DenseMap<std::pair<unsigned, mlir::Value>, SizeAttr> numberSizes;
 
   // Checking: what is to be done, and which function uses which.
   std::deque<std::pair<const ast::FnDecl *, const ast::Module *>> worklist;

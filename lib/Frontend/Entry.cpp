@@ -86,6 +86,10 @@ Value Elaborator::unflatten(TypeRef type, ArrayRef<mlir::Value> &in) {
 /// argument shows alone become arguments themselves.
 void Elaborator::bindEntrySets(Frame &f, SmallVectorImpl<int64_t> &sizeArguments) {
   llvm::DenseSet<int64_t> alone; // set ids
+  // Integers that are sizes are arguments already.
+  for (const ast::FnParam &p : f.fn->params)
+    if (SizeAttr size = f.scope->names[p.name.text].dimension)
+      alone.insert(*irSize(size).getSet());
   auto bind = [&](SizeAttr size) {
     size.forEachSet([&](int64_t id) {
       DimVar &v = vars[id];
@@ -173,6 +177,8 @@ void Elaborator::lowerEntry(const ast::FnDecl *fn, const ast::Module &module, co
       if (p.isInout)
         a.push_back(attr(attrs::mode, text("inout")));
       describeLeaf(type, a);
+      if (SizeAttr size = f.scope->names[p.name.text].dimension)
+        a.push_back(attr(attrs::set, builder.getI64IntegerAttr(*irSize(size).getSet())));
       if (p.defaultValue && type->isTensor())
         if (Attribute value = constantDefault(p, type))
           a.push_back(attr(attrs::defaultValue, value));
@@ -208,6 +214,9 @@ void Elaborator::lowerEntry(const ast::FnDecl *fn, const ast::Module &module, co
   std::vector<Value> params;
   for (TypeRef type : f.params)
     params.push_back(unflatten(type, rest));
+  for (auto [p, v] : llvm::zip(fn->params, params))
+    if (SizeAttr size = f.scope->names[p.name.text].dimension)
+      gnn::DefineSizeOp::create(builder, at, v.ir.getType(), v.ir, irSize(size));
 
   auto runBody = [&](ArrayRef<Value> values) {
     for (auto [p, v] : llvm::zip(fn->params, values))

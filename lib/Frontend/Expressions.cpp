@@ -63,8 +63,7 @@ Value Elaborator::expr(const ast::Expr *e) {
     return closureValue(std::move(c));
   }
   case ast::ExprKind::conditional:
-    notSupported(e->range, "'if'");
-    return errorValue();
+    return conditional(cast<ast::ConditionalExpr>(e));
   case ast::ExprKind::list:
     diags.error(Diag::badOperand, e->range,
                 "a list of dimensions stands only as an argument of functions such as 'reshape'");
@@ -380,13 +379,32 @@ Value Elaborator::construct(const ast::ConstructExpr *e) {
 //===----------------------------------------------------------------------===//
 
 std::optional<SizeAttr> Elaborator::dimension(const ast::Expr *e) {
+  if (const auto *n = dyn_cast<ast::NameExpr>(e))
+    if (Binding *b = lookup(n->name);
+        b && b->kind == Binding::value && b->val.type && b->val.type->isScalar() && isRuntimeInt(b->val.type->elem)) {
+      if (b->isMutable) {
+        diags.error(Diag::badDimension, e->range, "'" + n->name + "' may change, so it is no dimension")
+            .note("write let n = " + n->name + "; and n here");
+        return std::nullopt;
+      }
+      if (!b->dimension && b->val.ir)
+        b->dimension = sizeOf(b->val, n->name, e->range);
+      if (!b->dimension) {
+        Restore<unsigned> owner(frame->owner, frame->id); // not a set of the result, if that is what is read
+        unsigned id = newVar(n->name, b->range);
+        vars[id].isNumber = true;
+        b->dimension = var(id);
+      }
+      return b->dimension;
+    }
   Value v = expr(e);
   if (v.isError())
     return std::nullopt;
   if (v.type->isTensor() && v.type->elem == Elem::integer)
     return v.size;
   if (v.type->isScalar() && isRuntimeInt(v.type->elem)) {
-    notSupported(e->range, "an integer known only at run time as a dimension");
+    diags.error(Diag::badDimension, e->range, "this integer is known only at run time and has no name")
+        .note("write let n = " + diags.sourceManager().text(e->range) + "; and n here");
     return std::nullopt;
   }
   diags.error(Diag::badDimension, e->range, "expected a dimension, found " + describe(v))

@@ -24,10 +24,16 @@ Frame &Elaborator::openFrame(const ast::FnDecl *fn, const ast::Module *module) {
 void Elaborator::declareParameters(Frame &f) {
   const ast::FnDecl *fn = f.fn;
   f.params.assign(fn->params.size(), nullptr);
-  // Graphs first: the other types name their sets.
-  for (bool graphs : {true, false})
+  // Graphs and integers first: the other types name their sets and sizes.
+  auto rankOf = [](const ast::TypeExpr *t) {
+    const auto *named = dyn_cast<ast::NamedType>(t);
+    bool integer =
+        named && !named->module && named->brackets.empty() && (named->name.text == "i32" || named->name.text == "i64");
+    return isa<ast::GraphType>(t) ? 0 : integer ? 1 : 2;
+  };
+  for (int rank : {0, 1, 2})
     for (auto [k, p] : llvm::enumerate(fn->params)) {
-      if (isa<ast::GraphType>(p.type) != graphs)
+      if (rankOf(p.type) != rank)
         continue;
       Restore<std::string> naming(graphName, p.name.text.str());
       Binding b;
@@ -155,6 +161,29 @@ std::optional<Prepared> Elaborator::prepareFunction(const ast::FnDecl *fn, const
     c.module = module;
     c.frame = &callee;
     return prepareLifted(c, call, callee.params, callee.result);
+  }
+
+  // Integers that the signature has as sizes.
+  for (auto [k, p] : llvm::enumerate(fn->params)) {
+    CallArg *a = (*matched)[k];
+    SizeAttr size = callee.scope->names[p.name.text].dimension;
+    if (!size || !a)
+      continue;
+    const Value &v = *a->value;
+    if (v.type->isTensor() && v.type->elem == Elem::integer) {
+      if (!requireNonNegative(Dim{Dim::size, v.size}, a->range))
+        return std::nullopt;
+      bindVar(*size.getSet(), v.size);
+    } else if (v.type->isScalar() && isRuntimeInt(v.type->elem)) {
+      const auto *n = dyn_cast_or_null<ast::NameExpr>(a->expr);
+      Binding *known = n ? lookup(n->name) : nullptr;
+      SizeAttr given = known && known->dimension && !known->isMutable
+                           ? known->dimension
+                           : sizeOf(v, n ? n->name : llvm::StringRef(p.name.text), a->range);
+      if (known && !known->isMutable)
+        known->dimension = given;
+      bindVar(*size.getSet(), given);
+    }
   }
 
   prepared.args.resize(callee.params.size());

@@ -138,10 +138,9 @@ Value Elaborator::positional(const Value &base, const ast::IndexExpr *e) {
     if (i.type->isScalar() && isRuntimeInt(i.type->elem)) {
       Dims rest = v.type->dims;
       rest.erase(rest.begin() + at);
-      Location l = loc(item->range);
-      mlir::Value position = convertElem(i, Elem::i64, l).ir;
-      mlir::Value r = gnn::SelectIndexOp::create(builder, l, irTensor(v.type->elem, rest), v.ir, position,
-                                                 irPosition(v.type->dims, at));
+      mlir::Value position = checkedPosition(i, v.type->dims[at].extent, item->range);
+      mlir::Value r = gnn::SelectIndexOp::create(builder, loc(item->range), irTensor(v.type->elem, rest), v.ir,
+                                                 position, irPosition(v.type->dims, at));
       v = tensorValue(r, v.type->elem, rest, v.type->target);
       continue;
     }
@@ -209,6 +208,10 @@ bool Elaborator::requireNonNegative(SizeAttr size, SourceRange at, const llvm::T
       diags.error(Diag::indexRange, at, what).note("with the sizes given by -D or by the call");
     return *value >= 0;
   }
+  if (hasNumber(size)) {
+    notSupported(at, "a size that an integer known only at run time might make negative, " + str(size) + ",");
+    return false;
+  }
   std::pair condition(ir, what.str());
   if (!checking && !llvm::is_contained(conditions, condition)) // a call inlined twice asks twice
     conditions.push_back(condition);
@@ -234,6 +237,13 @@ Value Elaborator::sliceBy(const Value &value, unsigned dim, SizeAttr from, int64
 std::optional<Value> Elaborator::slice(const Value &value, unsigned dim, const ast::SliceExpr *e) {
   if (!e->begin && !e->end && !e->step)
     return value;
+  std::optional<Span> part = span(value, dim, e);
+  if (!part)
+    return std::nullopt;
+  return sliceBy(value, dim, part->begin, part->step, part->count, loc(e->range));
+}
+
+std::optional<Elaborator::Span> Elaborator::span(const Value &value, unsigned dim, const ast::SliceExpr *e) {
   if (value.type->dims[dim].kind == Dim::pack) {
     diags.error(Diag::badIndex, e->range,
                 "position " + llvm::Twine(dim) + " of " + str(value.type) + " is a pack of dimensions");
@@ -282,10 +292,11 @@ std::optional<Value> Elaborator::slice(const Value &value, unsigned dim, const a
                           "the slice of " + shape + " at position " + llvm::Twine(dim) + " ends before it begins") ||
       !requireNonNegative(lowest, e->range, where) || !requireNonNegative(extent.sub(highest), e->range, where))
     return std::nullopt;
-  return sliceBy(value, dim, begin, step, length.ceilDiv(step < 0 ? -step : step), loc(e->range));
+  return Span{begin, length.ceilDiv(step < 0 ? -step : step), step};
 }
 
-std::optional<Value> Elaborator::dropDim(const Value &value, unsigned dim, SizeAttr position, SourceRange at) {
+std::optional<SizeAttr> Elaborator::constantPosition(const Value &value, unsigned dim, SizeAttr position,
+                                                     SourceRange at) {
   SizeAttr extent = value.type->dims[dim].extent;
   std::string written = str(position);
   if (std::optional<int64_t> n = position.getConstant(); n && *n < 0)
@@ -295,8 +306,15 @@ std::optional<Value> Elaborator::dropDim(const Value &value, unsigned dim, SizeA
   if (!requireNonNegative(position, at, what) ||
       !requireNonNegative(extent.sub(position).sub(constantSize(1)), at, what))
     return std::nullopt;
+  return position;
+}
+
+std::optional<Value> Elaborator::dropDim(const Value &value, unsigned dim, SizeAttr given, SourceRange at) {
+  std::optional<SizeAttr> position = constantPosition(value, dim, given, at);
+  if (!position)
+    return std::nullopt;
   Location l = loc(at);
-  Value one = sliceBy(value, dim, position, 1, constantSize(1), l);
+  Value one = sliceBy(value, dim, *position, 1, constantSize(1), l);
   Dims dims = one.type->dims;
   dims.erase(dims.begin() + dim);
   return insertOnes(one, dims, l);

@@ -1,6 +1,7 @@
 // Built-ins that make and change shapes, and random draws.
 #include "Elaborator.h"
 #include "llvm/ADT/STLExtras.h"
+#include <cmath>
 
 using namespace mlir;
 
@@ -390,6 +391,31 @@ Value Elaborator::uniformFunction(Call &call) {
   if (!dims || key.isError())
     return errorValue();
   mlir::Value r = gnn::UniformOp::create(builder, loc(call.range), irTensor(Elem::real, *dims), key.ir);
+  return tensorValue(r, Elem::real, *dims);
+}
+
+/// randn[n, F](key): normal numbers, by Box and Muller (1958) from two uniform ones each.
+Value Elaborator::randnFunction(Call &call) {
+  if (!accept(call, 1, 1, {}, true))
+    return errorValue();
+  std::optional<Dims> dims = callDims(call);
+  Value key = coerce(arg(call.args[0]), scalar(Elem::key), call.args[0].range, "the argument of 'randn'");
+  if (!dims || key.isError())
+    return errorValue();
+  Location at = loc(call.range);
+  RankedTensorType type = irTensor(Elem::real, *dims);
+  auto draw = [&](int64_t number) -> mlir::Value {
+    mlir::Value folded =
+        gnn::FoldKeyOp::create(builder, at, key.ir.getType(), key.ir, constantInteger(at, Elem::i64, number));
+    return gnn::UniformOp::create(builder, at, type, folded);
+  };
+  auto number = [&](double value) { return filled(at, Elem::real, *dims, value); };
+  // 1 - u is in (0, 1], so that its logarithm is finite.
+  mlir::Value open = arith::SubFOp::create(builder, at, number(1), draw(0));
+  mlir::Value square = arith::MulFOp::create(builder, at, number(-2), math::LogOp::create(builder, at, open));
+  mlir::Value radius = math::SqrtOp::create(builder, at, square);
+  mlir::Value angle = arith::MulFOp::create(builder, at, number(2 * M_PI), draw(1));
+  mlir::Value r = arith::MulFOp::create(builder, at, radius, math::CosOp::create(builder, at, angle));
   return tensorValue(r, Elem::real, *dims);
 }
 

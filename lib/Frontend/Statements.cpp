@@ -10,17 +10,15 @@ void Elaborator::notSupported(SourceRange range, const llvm::Twine &what) {
   diags.error(Diag::notSupported, range, what + " is not supported yet");
 }
 
-/// Gives up on a body at a statement whose effect is not known, so that nothing is said about what follows.
-void Elaborator::abandon(SourceRange range, const llvm::Twine &what) {
-  notSupported(range, what);
-  frame->returns->done = frame->returns->isAbandoned = true;
-  frame->returns->value = errorValue();
+void Elaborator::block(const ast::Block *b, llvm::function_ref<void()> rest) {
+  ScopeGuard scope(*this);
+  statements(b, 0, rest);
 }
 
-void Elaborator::block(const ast::Block *b) {
-  ScopeGuard scope(*this);
+void Elaborator::statements(const ast::Block *b, size_t first, llvm::function_ref<void()> rest) {
   bool warned = false;
-  for (const ast::Stmt *s : b->stmts) {
+  for (size_t k = first; k < b->stmts.size(); ++k) {
+    const ast::Stmt *s = b->stmts[k];
     if (frame->returns->done && !frame->returns->isAbandoned && !warned) {
       diags.warning(Diag::unreachable, s->range, "this is never reached")
           .note(frame->returns->range, "the function returns here");
@@ -28,7 +26,17 @@ void Elaborator::block(const ast::Block *b) {
     }
     if (frame->returns->done)
       break;
-    statement(s);
+    if (!isReturningBranch(s)) {
+      statement(s);
+      continue;
+    }
+    // What follows belongs to its branches.
+    ScopePtr here = frame->scope;
+    return returningIf(cast<ast::IfStmt>(s), [&, k, here] {
+      Restore<ScopePtr> outer(frame->scope, here);
+      ScopeGuard scope(*this);
+      statements(b, k + 1, rest);
+    });
   }
   if (b->tail && !frame->returns->done) {
     ReturnSlot &slot = *frame->returns;
@@ -36,6 +44,8 @@ void Elaborator::block(const ast::Block *b) {
     slot.range = b->tail->range;
     slot.value = expr(b->tail);
   }
+  if (rest && !frame->returns->done)
+    rest();
 }
 
 void Elaborator::statement(const ast::Stmt *s) {
@@ -90,6 +100,15 @@ void Elaborator::statement(const ast::Stmt *s) {
   case ast::StmtKind::assign: {
     const auto *a = cast<ast::AssignStmt>(s);
     Value v = expr(a->value);
+    if (const auto *part = dyn_cast<ast::IndexExpr>(a->target); part && a->op != ast::AssignOp::set && !v.isError())
+      if (std::optional<bool> byArrays = hasIndexArrays(part); byArrays.value_or(true)) {
+        if (!byArrays)
+          return;
+        Value sum = addPart(a, part, v);
+        if (!sum.isError())
+          assign(part->base, sum, a->value->range);
+        return;
+      }
     if (a->op != ast::AssignOp::set) {
       Value old = expr(a->target);
       if (old.isError() || v.isError())
@@ -122,13 +141,13 @@ void Elaborator::statement(const ast::Stmt *s) {
     return;
   }
   case ast::StmtKind::ifStmt:
-    abandon(s->range, "'if'");
+    ifStatement(cast<ast::IfStmt>(s));
     return;
   case ast::StmtKind::forStmt:
-    abandon(s->range, "'for'");
+    forStatement(cast<ast::ForStmt>(s));
     return;
   case ast::StmtKind::whileStmt:
-    abandon(s->range, "'while'");
+    whileStatement(cast<ast::WhileStmt>(s));
     return;
   }
 }
@@ -201,14 +220,27 @@ void Elaborator::assign(const ast::Expr *target, const Value &value, SourceRange
       assign(item, part, range);
     return;
   }
-  const ast::Expr *root = target;
-  while (!isa<ast::NameExpr>(root)) {
-    if (const auto *f = dyn_cast<ast::FieldExpr>(root)) {
-      root = f->base;
-    } else {
-      notSupported(root->range, "assigning to a part of a tensor");
+  if (const auto *part = dyn_cast<ast::IndexExpr>(target)) {
+    // The whole with this part replaced.
+    Value base = expr(part->base);
+    if (base.isError() || value.isError())
       return;
-    }
+    Value whole = assignPart(base, part, value, range);
+    if (!whole.isError())
+      assign(part->base, whole, range);
+    return;
+  }
+  assignName(target, value, range);
+}
+
+/// Assigns to a variable or a field of one.
+void Elaborator::assignName(const ast::Expr *target, const Value &value, SourceRange range) {
+  const ast::Expr *root = target;
+  while (const auto *f = dyn_cast<ast::FieldExpr>(root))
+    root = f->base;
+  if (!isa<ast::NameExpr>(root)) {
+    notSupported(root->range, "assigning to a field of an element");
+    return;
   }
   const auto *n = cast<ast::NameExpr>(root);
   bool beyondLambda = false;

@@ -1,8 +1,10 @@
 // Reverse mode: expands gnn.vjp and gnn.back into plain ops.
 //
 // A vjp's body is inlined where it stands, which leaves a tape: the ops of the forward sweep in order. Each back walks
-// the tape in reverse and asks each op on the active path for its adjoint. Nothing is known of single ops here.
-#include "gnnc/Dialect/Grouping.h"
+// the tape in reverse and asks each op on the active path for its adjoint. Nothing is known of single ops here but
+// branches and loops, which ReverseControlFlow.cpp reverses.
+#include "Reverse.h"
+#include "gnnc/Dialect/Memory.h"
 #include "gnnc/Transforms/Passes.h"
 
 #include "mlir/IR/Matchers.h"
@@ -18,18 +20,17 @@ namespace gnnc::gnn {
 #include "gnnc/Transforms/Passes.h.inc"
 } // namespace gnnc::gnn
 
-namespace {
+bool gnnc::gnn::isFloat(Value value) { return isa<FloatType>(getElementTypeOrSelf(value.getType())); }
 
-bool isFloat(Value value) { return isa<FloatType>(getElementTypeOrSelf(value.getType())); }
-
-/// The values an op depends on, those that its regions use from outside included.
-SmallVector<Value> inputsOf(Operation *op) {
+SmallVector<Value> gnnc::gnn::inputsOf(Operation *op) {
   SmallVector<Value> inputs(op->getOperands());
   SetVector<Value> captured;
   getUsedValuesDefinedAbove(op->getRegions(), captured);
   inputs.append(captured.begin(), captured.end());
   return inputs;
 }
+
+namespace {
 
 /// How an op is called in messages: without its dialect, as users write most of them.
 StringRef nameOf(Operation *op) { return op->getName().stripDialect(); }
@@ -61,41 +62,11 @@ bool isRounding(Operation *op) {
              math::TruncOp>(op);
 }
 
-/// The forward sweep of a vjp after its body was inlined.
-struct Tape {
-  SmallVector<Operation *> ops;
-  /// Stand-ins for the operands of the vjp: an operand that the body also captures is constant there.
-  SmallVector<Value> wrt;
-  SmallVector<Value> results;
-  DenseSet<Value> active;
+} // namespace
 
-  bool isActive(Operation *op) const {
-    return llvm::any_of(inputsOf(op), [&](Value v) { return active.contains(v); });
-  }
-};
-
-/// Markers of kept values: one for each value, right after it.
-class Markers {
-public:
-  Value get(Value value, Operation *reader) {
-    if (isStructural(value) || value.getDefiningOp<SavedOp>())
-      return note(value, reader);
-    Value &marker = markers[value];
-    if (!marker) {
-      // One that an inner derivative made will do.
-      for (Operation *user : value.getUsers())
-        if (isa<SavedOp>(user) && user->getBlock() == value.getParentBlock())
-          return note(marker = user->getResult(0), reader);
-      OpBuilder builder(value.getContext());
-      builder.setInsertionPointAfterValue(value);
-      marker = SavedOp::create(builder, value.getLoc(), value);
-    }
-    return note(marker, reader);
-  }
-
-private:
-  /// Writes down which op's derivative reads a marker, for the memory report.
-  static Value note(Value marker, Operation *reader) {
+Value Markers::get(Value value, Operation *reader) {
+  // Writes down which op's derivative reads a marker, for the memory report.
+  auto note = [&](Value marker) {
     if (auto saved = marker.getDefiningOp<SavedOp>()) {
       SmallVector<Attribute> readers;
       if (auto known = saved->getAttrOfType<ArrayAttr>("readers"))
@@ -107,97 +78,148 @@ private:
       }
     }
     return marker;
+  };
+  if (isStructural(value) || value.getDefiningOp<SavedOp>())
+    return note(value);
+  Value &marker = markers[value];
+  if (!marker) {
+    // One that an inner derivative made will do.
+    for (Operation *user : value.getUsers())
+      if (isa<SavedOp>(user) && user->getBlock() == value.getParentBlock())
+        return note(marker = user->getResult(0));
+    OpBuilder builder(value.getContext());
+    builder.setInsertionPointAfterValue(value);
+    marker = SavedOp::create(builder, value.getLoc(), value);
   }
+  return note(marker);
+}
 
-  DenseMap<Value, Value> markers;
-};
+//===----------------------------------------------------------------------===//
+// The sweep
+//===----------------------------------------------------------------------===//
 
-/// One reverse sweep over a tape, built in front of a back.
-class Sweep final : public ReverseSweep {
-public:
-  Sweep(const Tape &tape, Markers &markers, BackOp back) : tape(tape), markers(markers), back(back), ops(back) {}
+LogicalResult Sweep::run(DenseSet<Location> &refusedOps) {
+  refused = &refusedOps;
+  seed();
+  bool ok = succeeded(reverse(tape.ops));
+  SmallVector<Value> gradients;
+  for (auto [x, gradient] : llvm::zip_equal(tape.wrt, back.getGradients())) {
+    Value x_adj = adjoints.lookup(x);
+    gradients.push_back(x_adj ? x_adj : splat(ops, back.getLoc(), cast<RankedTensorType>(gradient.getType()), 0.0));
+  }
+  back.replaceAllUsesWith(gradients);
+  back.erase();
+  return success(ok);
+}
 
-  /// Replaces the back by gradients. Ops that have no derivative are added to `refused`, with an error each.
-  LogicalResult run(DenseSet<Operation *> &refused) {
-    seed();
-    bool ok = true;
-    for (Operation *op : llvm::reverse(tape.ops)) {
-      bool reached = llvm::any_of(op->getResults(), [&](Value r) { return adjoints.contains(r); });
-      if (reached && tape.isActive(op))
-        ok &= succeeded(visit(op, refused));
+void Sweep::add(Value operand, Value contribution) {
+  if (!isActive(operand))
+    return;
+  Value &x_adj = adjoints[operand];
+  if (!x_adj) {
+    x_adj = contribution;
+    return;
+  }
+  Value sum = arith::AddFOp::create(ops, loc(), x_adj, contribution);
+  if (isSelected(x_adj) || isSelected(contribution))
+    markSelected(sum);
+  x_adj = sum;
+}
+
+void Sweep::accumulate(Value operand, llvm::function_ref<Value(Value)> f) {
+  if (!isActive(operand))
+    return;
+  Value old = adjoints.lookup(operand), sum = f(old);
+  if (old && isSelected(old))
+    markSelected(sum);
+  adjoints[operand] = sum;
+}
+
+Value Sweep::times(Value adjoint, Value partial) {
+  if (!isSelected(adjoint))
+    return arith::MulFOp::create(ops, loc(), adjoint, partial);
+  Value product = PmulOp::create(ops, loc(), adjoint, partial);
+  markSelected(product);
+  return product;
+}
+
+void Sweep::seed() {
+  auto cotangents = back.getCotangents().begin();
+  for (Value y : tape.results) {
+    if (!isFloat(y))
+      continue;
+    Value y_adj = *cotangents++;
+    // A cotangent that is known to be 0 reaches nothing, and asks nothing for a derivative.
+    if (!isZero(y_adj))
+      add(y, y_adj);
+  }
+}
+
+LogicalResult Sweep::reverse(ArrayRef<Operation *> forward) {
+  bool ok = true;
+  for (Operation *op : llvm::reverse(forward)) {
+    bool reached = llvm::any_of(op->getResults(), [&](Value r) { return adjoints.contains(r); });
+    if (reached && tape.isActive(op))
+      ok &= succeeded(visit(op));
+  }
+  return success(ok);
+}
+
+LogicalResult Sweep::visit(Operation *op) {
+  current = op;
+  if (auto branch = dyn_cast<IfOp>(op))
+    return visitIf(branch);
+  if (auto loop = dyn_cast<ForOp>(op))
+    return visitFor(loop);
+  if (auto rule = dyn_cast<DifferentiableOpInterface>(op))
+    return rule.buildAdjoint(*this);
+  if (refused->insert(op->getLoc()).second)
+    op->emitError() << nameOf(op) << " has no derivative; mark it nondiff(...) if that is meant";
+  return failure();
+}
+
+//===----------------------------------------------------------------------===//
+// Tapes
+//===----------------------------------------------------------------------===//
+
+void Tape::activate(Block::iterator begin, Block::iterator end) {
+  for (Operation &op : llvm::make_range(begin, end))
+    activate(&op);
+}
+
+void Tape::activate(Operation *op) {
+  if (isa<NondiffOp>(op) || !isActive(op))
+    return;
+  auto mark = [&](Value to, Value from) { return active.contains(from) && isFloat(to) && active.insert(to).second; };
+  if (auto branch = dyn_cast<IfOp>(op)) {
+    for (Block *block : {&branch.thenBlock(), &branch.elseBlock()}) {
+      activate(block->begin(), block->end());
+      for (auto [result, value] : llvm::zip(op->getResults(), block->getTerminator()->getOperands()))
+        mark(result, value);
     }
-    SmallVector<Value> gradients;
-    for (auto [x, gradient] : llvm::zip_equal(tape.wrt, back.getGradients())) {
-      Value x_adj = adjoints.lookup(x);
-      gradients.push_back(x_adj ? x_adj : splat(ops, back.getLoc(), cast<RankedTensorType>(gradient.getType()), 0.0));
+    return;
+  }
+  SmallVector<Carried> carried = carriedBy(op);
+  if (isa<ForOp, WhileOp>(op)) {
+    for (const Carried &c : carried)
+      mark(c.argument, c.init->get());
+    for (bool changed = true; changed;) {
+      changed = false;
+      Block &body = op->getRegions().back().front();
+      activate(body.begin(), body.end());
+      for (const Carried &c : carried)
+        changed |= mark(c.argument, c.next->get());
     }
-    back.replaceAllUsesWith(gradients);
-    back.erase();
-    return success(ok);
+    for (const Carried &c : carried)
+      mark(c.result, c.argument);
+    return;
   }
+  for (Value result : op->getResults())
+    if (isFloat(result))
+      active.insert(result);
+}
 
-  Value adjointOf(Value result) override { return adjoints.lookup(result); }
-  bool isActive(Value value) const override { return tape.active.contains(value); }
-  Value saved(Value value) override { return markers.get(value, current); }
-
-  void add(Value operand, Value contribution) override {
-    if (!isActive(operand))
-      return;
-    Value &x_adj = adjoints[operand];
-    if (!x_adj) {
-      x_adj = contribution;
-      return;
-    }
-    Value sum = arith::AddFOp::create(ops, loc(), x_adj, contribution);
-    if (isSelected(x_adj) || isSelected(contribution))
-      markSelected(sum);
-    x_adj = sum;
-  }
-
-  Value times(Value adjoint, Value partial) override {
-    if (!isSelected(adjoint))
-      return arith::MulFOp::create(ops, loc(), adjoint, partial);
-    Value product = PmulOp::create(ops, loc(), adjoint, partial);
-    markSelected(product);
-    return product;
-  }
-  void markSelected(Value adjoint) override { selected.insert(adjoint); }
-  bool isSelected(Value adjoint) const override { return selected.contains(adjoint); }
-
-  OpBuilder &builder() override { return ops; }
-  Location loc() const override { return current ? current->getLoc() : back->getLoc(); }
-
-private:
-  void seed() {
-    auto cotangents = back.getCotangents().begin();
-    for (Value y : tape.results) {
-      if (!isFloat(y))
-        continue;
-      Value y_adj = *cotangents++;
-      // A cotangent that is known to be 0 reaches nothing, and asks nothing for a derivative.
-      if (!isZero(y_adj))
-        add(y, y_adj);
-    }
-  }
-
-  LogicalResult visit(Operation *op, DenseSet<Operation *> &refused) {
-    current = op;
-    auto rule = dyn_cast<DifferentiableOpInterface>(op);
-    if (rule)
-      return rule.buildAdjoint(*this);
-    if (refused.insert(op).second)
-      op->emitError() << nameOf(op) << " has no derivative; mark it nondiff(...) if that is meant";
-    return failure();
-  }
-
-  const Tape &tape;
-  Markers &markers;
-  BackOp back;
-  OpBuilder ops;
-  Operation *current = nullptr;
-  DenseMap<Value, Value> adjoints;
-  DenseSet<Value> selected;
-};
+namespace {
 
 /// Moves the body of a vjp to where it stands and erases the vjp, except for its tape's users, which are returned.
 Tape inlineBody(VjpOp vjp, SmallVectorImpl<BackOp> &backs) {
@@ -224,24 +246,24 @@ Tape inlineBody(VjpOp vjp, SmallVectorImpl<BackOp> &backs) {
   return tape;
 }
 
-/// What depends on the operands by floating-point data flow. Fails where an active value is turned into a whole number.
-LogicalResult findActive(Tape &tape, DenseSet<Operation *> &refused) {
+/// Finds what depends on the operands. Fails where an active value is turned into a whole number.
+LogicalResult findActive(Tape &tape, DenseSet<Location> &refused) {
   tape.active.insert(tape.wrt.begin(), tape.wrt.end());
   bool ok = true;
-  for (Operation *op : tape.ops) {
-    if (isa<NondiffOp>(op) || !tape.isActive(op))
-      continue;
-    bool isUsed =
-        llvm::any_of(op->getResults(), [&](Value r) { return !r.use_empty() || llvm::is_contained(tape.results, r); });
-    if (isRounding(op) && isUsed) {
+  for (Operation *outer : tape.ops) {
+    tape.activate(outer);
+    outer->walk([&](Operation *op) {
+      if (!isRounding(op) || !tape.isActive(op))
+        return;
+      bool isUsed = llvm::any_of(op->getResults(),
+                                 [&](Value r) { return !r.use_empty() || llvm::is_contained(tape.results, r); });
+      if (!isUsed)
+        return;
       op->emitError() << (isa<arith::FPToSIOp, arith::FPToUIOp>(op) ? "turning a value into an integer" : "rounding")
                       << " loses its derivative; write nondiff(...) around the value if that is meant";
-      refused.insert(op);
+      refused.insert(op->getLoc());
       ok = false;
-    }
-    for (Value result : op->getResults())
-      if (isFloat(result))
-        tape.active.insert(result);
+    });
   }
   return success(ok);
 }
@@ -277,8 +299,10 @@ struct DifferentiatePass : gnnc::gnn::impl::DifferentiateBase<DifferentiatePass>
     SmallVector<BackOp> backs;
     Tape tape = inlineBody(vjp, backs);
     Markers markers;
-    DenseSet<Operation *> refused;
+    DenseSet<Location> refused;
     bool ok = backs.empty() || succeeded(findActive(tape, refused));
+    if (!backs.empty())
+      prepareLoops(tape, tape.ops);
     for (BackOp back : backs)
       ok &= succeeded(Sweep(tape, markers, back).run(refused));
     vjp.erase();

@@ -82,7 +82,10 @@ private:
   LogicalResult unslice(UnsliceOp unslice);
   LogicalResult iota(IotaOp iota);
   LogicalResult uniform(UniformOp uniform);
-  LogicalResult selectIndex(SelectIndexOp select);
+  LogicalResult update(Value target, Value value,
+                       llvm::function_ref<void(KernelBuilder &, SmallVectorImpl<AffineExpr> &)> place);
+  LogicalResult updateIndex(UpdateIndexOp op);
+  LogicalResult updateSlice(UpdateSliceOp op);
 
   RankedTensorType resultType(unsigned k = 0) { return cast<RankedTensorType>(op->getResult(k).getType()); }
   /// One parallel iterator for each dimension.
@@ -307,7 +310,7 @@ LogicalResult Former::segmentReduce(SegmentReduceOp reduce) {
   SmallVector<Value> results{ordered(result.getResult(0), resultDims)};
   if (reduce.getWinner())
     results.push_back(wantsWinner ? ordered(result.getResult(1), dimsOf(reduce.getWinner()))
-                                  : EmptyOp::create(b, loc, reduce.getWinner().getType()).getResult());
+                                  : EmptyOp::create(b, loc, reduce.getWinner().getType(), Value()).getResult());
   return replace(results);
 }
 
@@ -488,7 +491,7 @@ LogicalResult Former::contractAsKernel(ContractOp contract) {
 }
 
 LogicalResult Former::concat(ConcatOp concat) {
-  Value whole = EmptyOp::create(b, loc, resultType());
+  Value whole = EmptyOp::create(b, loc, resultType(), Value());
   SizeAttr begin = SizeAttr::constant(b.getContext(), 0);
   for (Value part : concat.getSources()) {
     KernelBuilder kernel(b, loc, label);
@@ -510,7 +513,7 @@ LogicalResult Former::unslice(UnsliceOp unslice) {
   KernelBuilder zeros(b, loc, label);
   SmallVector<AffineExpr> all = parallel(zeros, dimsOf(unslice.getResult()));
   // Zeros in a buffer of their own: equal ones would become one, and each is written to.
-  zeros.result(resultType(), all, CombineKind::None, {}, EmptyOp::create(b, loc, resultType()));
+  zeros.result(resultType(), all, CombineKind::None, {}, EmptyOp::create(b, loc, resultType(), Value()));
   Value whole = zeros
                     .create([&](OpBuilder &body, ValueRange, ValueRange, ValueRange) {
                       return SmallVector<Value>{
@@ -583,21 +586,31 @@ LogicalResult Former::uniform(UniformOp uniform) {
   return replace(reshaped(result.getResult(0), dimsOf(uniform.getResult())));
 }
 
-LogicalResult Former::selectIndex(SelectIndexOp select) {
-  Value position = select.getPosition();
-  Value checked = CheckIndexOp::create(b, loc, position.getType(), position,
-                                       dimsOf(select.getSource())[select.getDim()], "an index");
-  if (elementOf(position) != b.getI32Type())
-    checked = arith::TruncIOp::create(b, loc, scalarType(b.getI32Type()), checked);
+/// Writes a value into a part of another one, which is the init of the kernel: `place` turns positions in the value
+/// into those in the whole.
+LogicalResult Former::update(Value target, Value value,
+                             llvm::function_ref<void(KernelBuilder &, SmallVectorImpl<AffineExpr> &)> place) {
   KernelBuilder kernel(b, loc, label);
-  SmallVector<AffineExpr> point = parallel(kernel, dimsOf(select.getResult())), source(point);
-  source.insert(source.begin() + select.getDim(), kernel.index(checked, {}));
-  KernelBuilder::Operand operand = kernel.input(select.getSource(), source);
-  kernel.result(resultType(), point);
+  SmallVector<AffineExpr> point = parallel(kernel, dimsOf(value)), at(point);
+  place(kernel, at);
+  KernelBuilder::Operand operand = kernel.input(value, point);
+  kernel.result(resultType(), at, CombineKind::None, {}, target);
   KernelOp result = kernel.create([&](OpBuilder &body, ValueRange inputs, ValueRange, ValueRange) {
     return SmallVector<Value>{scalarOf(body, loc, operand, inputs)};
   });
   return replace(result.getResults());
+}
+
+LogicalResult Former::updateIndex(UpdateIndexOp op) {
+  return update(op.getTarget(), op.getValue(), [&](KernelBuilder &kernel, SmallVectorImpl<AffineExpr> &at) {
+    at.insert(at.begin() + op.getDim(), kernel.index(op.getPosition(), {}, false));
+  });
+}
+
+LogicalResult Former::updateSlice(UpdateSliceOp op) {
+  return update(op.getTarget(), op.getValue(), [&](KernelBuilder &kernel, SmallVectorImpl<AffineExpr> &at) {
+    at[op.getDim()] = at[op.getDim()] * op.getStep() + kernel.size(op.getFrom());
+  });
 }
 
 LogicalResult Former::run() {
@@ -615,11 +628,14 @@ LogicalResult Former::run() {
       .Case([&](UnsliceOp o) { return unslice(o); })
       .Case([&](IotaOp o) { return iota(o); })
       .Case([&](UniformOp o) { return uniform(o); })
-      .Case([&](SelectIndexOp o) { return selectIndex(o); })
+      .Case([&](SelectIndexOp o) { return isView(o) ? success() : copy(); })
+      .Case([&](UpdateIndexOp o) { return updateIndex(o); })
+      .Case([&](UpdateSliceOp o) { return updateSlice(o); })
       .Case<NondiffOp, SavedOp, NoRuleOp>([&](auto o) { return replace(o->getOperand(0)); })
       // Structure, scalars of the host, memory and constants are for the lowering.
-      .Case<EndpointOp, DegreeOp, AddSelfLoopsOp, OrderOp, OrderByOp, SizeOp, FoldKeyOp, ReshapeOp, EmptyOp, KernelOp,
-            GemmOp, CheckIndexOp, arith::ConstantOp, func::ReturnOp>([](auto) { return success(); })
+      .Case<EndpointOp, DegreeOp, AddSelfLoopsOp, OrderOp, OrderByOp, SizeOp, DefineSizeOp, FoldKeyOp, ReshapeOp,
+            EmptyOp, KernelOp, GemmOp, CheckIndexOp, IfOp, ForOp, WhileOp, YieldOp, arith::ConstantOp, func::ReturnOp>(
+          [](auto) { return success(); })
       .Default([&](Operation *o) {
         return o->emitError("this op has no kernel; this is a fault of gnnc, please report it");
       });
@@ -627,16 +643,23 @@ LogicalResult Former::run() {
 
 /// Whether a value is memory that a kernel or a product of this function wrote, so that it can be written where
 /// the caller wants it.
-bool isOwnMemory(Value value) { return value.getDefiningOp<KernelOp>() || value.getDefiningOp<GemmOp>(); }
+bool isOwnMemory(Value value) { return isa_and_present<KernelOp, GemmOp, IfOp, ForOp, WhileOp>(value.getDefiningOp()); }
 
 struct FormKernelsPass : gnnc::gnn::impl::FormKernelsBase<FormKernelsPass> {
   void runOnOperation() override {
     func::FuncOp func = getOperation();
     if (func.isExternal())
       return;
-    // From the last op to the first: a user that follows its operand's re-indexing finds it still there, and what
-    // nobody reads any more is dropped before it becomes a kernel.
-    Block &block = func.getBody().front();
+    if (failed(form(func.getBody().front())))
+      return signalPassFailure();
+    forEachBlock(func, [&](Block &block) { formRest(block); });
+    separateResults(cast<func::ReturnOp>(func.getBody().front().getTerminator()));
+    forEachBlock(func, [&](Block &block) { dropDead(block); });
+  }
+
+  /// From the last op to the first, those inside of branches and loops in their place: a user that follows its
+  /// operand's re-indexing finds it still there, and what nobody reads any more is dropped before it becomes a kernel.
+  LogicalResult form(Block &block) {
     SmallVector<Operation *> ops;
     for (Operation &op : block)
       ops.push_back(&op);
@@ -645,12 +668,14 @@ struct FormKernelsPass : gnnc::gnn::impl::FormKernelsBase<FormKernelsPass> {
         op->erase();
         continue;
       }
+      if (isa<IfOp, ForOp, WhileOp>(op))
+        for (Region &region : op->getRegions())
+          if (failed(form(region.front())))
+            return failure();
       if (failed(Former(op).run()))
-        return signalPassFailure();
+        return failure();
     }
-    formRest(block);
-    separateResults(cast<func::ReturnOp>(block.getTerminator()));
-    dropDead(block);
+    return success();
   }
 
   /// Forms the ops that forming others brought in: transposes before a product, for example.
@@ -663,7 +688,8 @@ struct FormKernelsPass : gnnc::gnn::impl::FormKernelsBase<FormKernelsPass> {
           op.erase();
           continue;
         }
-        if (isa<BroadcastOp, TransposeOp, SliceOp, GatherOp>(op) || isElementwise(&op)) {
+        auto select = dyn_cast<SelectIndexOp>(op);
+        if (isa<BroadcastOp, TransposeOp, SliceOp, GatherOp>(op) || isElementwise(&op) || (select && !isView(select))) {
           if (failed(Former(&op).run()))
             return signalPassFailure();
           changed = true;
@@ -689,16 +715,7 @@ struct FormKernelsPass : gnnc::gnn::impl::FormKernelsBase<FormKernelsPass> {
       if (isOwnMemory(root) && taken.insert(root))
         continue;
       OpBuilder b(ret);
-      KernelBuilder kernel(b, ret.getLoc(), "copy");
-      SmallVector<AffineExpr> point =
-          llvm::map_to_vector(dimsOf(value), [&](SizeAttr s) { return kernel.iterator(IteratorKind::Parallel, s); });
-      KernelBuilder::Operand in = kernel.input(value, point);
-      kernel.result(value.getType(), point);
-      operand.set(kernel
-                      .create([&](OpBuilder &body, ValueRange inputs, ValueRange, ValueRange) {
-                        return SmallVector<Value>{scalarOf(body, ret.getLoc(), in, inputs)};
-                      })
-                      .getResult(0));
+      operand.set(copyOf(b, ret.getLoc(), value));
     }
   }
 };

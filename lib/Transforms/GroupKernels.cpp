@@ -42,7 +42,7 @@ struct Group {
 
 class Grouper {
 public:
-  explicit Grouper(func::FuncOp func, bool fuse) : func(func), fuse(fuse), block(func.getBody().front()) {}
+  Grouper(func::FuncOp func, Block &block, bool fuse) : func(func), fuse(fuse), block(block) {}
   LogicalResult run();
 
 private:
@@ -223,7 +223,8 @@ bool Grouper::pull(const Group &group, KernelOp reader, llvm::SetVector<Operatio
     // compared with a maximum has to be the same bit for bit.
     bool stored = llvm::any_of(maker->getUsers(), [&](Operation *user) {
       auto kernel = dyn_cast<KernelOp>(user);
-      return !kernel || (!isMap(maker) && !isReduction(kernel) && !entryIterator(kernel, group.order));
+      return !kernel || kernel->getBlock() != &block ||
+             (!isMap(maker) && !isReduction(kernel) && !entryIterator(kernel, group.order));
     });
     if (stored)
       continue;
@@ -241,8 +242,10 @@ bool Grouper::reaches(const llvm::SetVector<Operation *> &from, const llvm::SetV
   llvm::DenseSet<Operation *> seen;
   auto visitUsers = [&](Operation *op) {
     for (Operation *user : op->getUsers()) {
-      if (seen.insert(user).second)
-        work.push_back(user);
+      // What is inside of a branch or a loop runs with it.
+      Operation *here = block.findAncestorOpInBlock(*user);
+      if (here && seen.insert(here).second)
+        work.push_back(here);
     }
   };
   for (Operation *op : from)
@@ -521,8 +524,10 @@ namespace {
 struct GroupKernelsPass : gnnc::gnn::impl::GroupKernelsBase<GroupKernelsPass> {
   using GroupKernelsBase::GroupKernelsBase;
   void runOnOperation() override {
-    if (!getOperation().isExternal() && failed(Grouper(getOperation(), fuse).run()))
-      signalPassFailure();
+    forEachBlock(getOperation(), [&](Block &block) {
+      if (failed(Grouper(getOperation(), block, fuse).run()))
+        signalPassFailure();
+    });
   }
 };
 } // namespace

@@ -358,8 +358,13 @@ struct InlineMapsPass : gnnc::gnn::impl::InlineMapsBase<InlineMapsPass> {
     if (func.isExternal())
       return;
     entries = entrySizes(func);
+    forEachBlock(func, [&](Block &block) { inlineIn(block); });
+  }
+
+private:
+  void inlineIn(Block &block) {
     // From the first to the last, so that a map has taken in what it reads itself.
-    SmallVector<KernelOp> kernels(func.getBody().front().getOps<KernelOp>());
+    SmallVector<KernelOp> kernels(block.getOps<KernelOp>());
     for (KernelOp &kernel : kernels) {
       if (!isMap(kernel) || kernel.use_empty())
         continue;
@@ -387,7 +392,6 @@ struct InlineMapsPass : gnnc::gnn::impl::InlineMapsBase<InlineMapsPass> {
     }
   }
 
-private:
   /// How a map is read by one input of a kernel.
   struct Reading {
     bool gathered = false; // at an index: any number of times

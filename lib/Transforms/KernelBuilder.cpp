@@ -15,16 +15,32 @@ bool gnnc::gnn::mayBeNone(Value index) {
   Operation *def = index.getDefiningOp();
   // Arguments are checked when they are bound: their entries lie within their set. Residuals are as they were kept.
   if (auto arg = dyn_cast<BlockArgument>(index)) {
+    // What a loop carries is whatever it made.
     auto func = dyn_cast<func::FuncOp>(arg.getOwner()->getParentOp());
-    return func && func.getArgAttr(arg.getArgNumber(), attrs::residual);
+    return !func || func.getArgAttr(arg.getArgNumber(), attrs::residual);
   }
   if (isa<EndpointOp, DegreeOp, IotaOp>(def))
     return false;
   if (auto gather = dyn_cast<GatherOp>(def))
     return mayBeNone(gather.getSource()) || llvm::any_of(gather.getIndices(), mayBeNone);
-  if (isa<ReshapeOp, TransposeOp, BroadcastOp, SliceOp, NondiffOp, SavedOp>(def))
+  if (isa<ReshapeOp, TransposeOp, BroadcastOp, SliceOp, SelectIndexOp, NondiffOp, SavedOp>(def))
     return mayBeNone(def->getOperand(0));
   return true;
+}
+
+bool gnnc::gnn::isView(SelectIndexOp select) {
+  return select.getDim() == 0 &&
+         !isa_and_present<BroadcastOp, TransposeOp, SliceOp, GatherOp>(select.getSource().getDefiningOp());
+}
+
+void gnnc::gnn::forEachBlock(func::FuncOp func, llvm::function_ref<void(Block &)> f) {
+  if (func.isExternal())
+    return;
+  func.walk([&](Operation *op) {
+    if (isa<IfOp, ForOp, WhileOp, func::FuncOp>(op))
+      for (Region &region : op->getRegions())
+        f(region.front());
+  });
 }
 
 Value gnnc::gnn::rootOf(Value value) {
@@ -106,6 +122,11 @@ static bool followReindexing(KernelBuilder &kernel, Builder &b, Value &value, Sm
         return false;
     value = reshape.getSource();
     position = source;
+    return true;
+  }
+  if (auto select = dyn_cast<SelectIndexOp>(def); select && !isView(select)) {
+    position.insert(position.begin() + select.getDim(), kernel.index(select.getPosition(), {}, false));
+    value = select.getSource();
     return true;
   }
   if (auto gather = dyn_cast<GatherOp>(def)) {
@@ -226,4 +247,18 @@ KernelOp KernelBuilder::create(Body body) {
                                    args.take_back(iterators.size()));
   YieldOp::create(builder, loc, yields);
   return kernel;
+}
+
+Value gnnc::gnn::copyOf(OpBuilder &builder, Location loc, Value value) {
+  KernelBuilder kernel(builder, loc, "copy");
+  SmallVector<AffineExpr> point =
+      llvm::map_to_vector(dimsOf(value), [&](SizeAttr s) { return kernel.iterator(IteratorKind::Parallel, s); });
+  KernelBuilder::Operand in = kernel.input(value, point);
+  kernel.result(value.getType(), point);
+  return kernel
+      .create([&](OpBuilder &body, ValueRange inputs, ValueRange, ValueRange) {
+        return SmallVector<Value>{in.number >= 0 ? inputs[in.number]
+                                                 : arith::ConstantOp::create(body, loc, in.constant).getResult()};
+      })
+      .getResult(0);
 }

@@ -46,10 +46,10 @@ SegmentReduceOp asSum(Operation *op) {
   return plain ? sum : SegmentReduceOp();
 }
 
-/// Whether a value is a sum that nobody else reads.
-bool isOwn(Value value) {
+/// Whether a value is a sum that nobody else reads, and each time anew.
+bool isOwn(Value value, Operation *reader) {
   Operation *op = value.getDefiningOp();
-  return value.hasOneUse() && op && (asSum(op) || isa<ShareSumOp>(op));
+  return value.hasOneUse() && op && op->getBlock() == reader->getBlock() && (asSum(op) || isa<ShareSumOp>(op));
 }
 
 /// Lets the op that found the extremum keep the winners' targets, and sends the shares there. Returns whether that was
@@ -101,7 +101,7 @@ bool sendToWinners(ShareOp share) {
       // What is added to a sum of its own may as well be added in its place.
       Value init;
       auto addition = sum.getResult().hasOneUse() ? dyn_cast<arith::AddFOp>(*sum->getUsers().begin()) : arith::AddFOp();
-      if (addition && addition.getRhs() == sum.getResult() && isOwn(addition.getLhs())) {
+      if (addition && addition.getRhs() == sum.getResult() && isOwn(addition.getLhs(), addition)) {
         init = addition.getLhs();
         b.setInsertionPoint(addition);
       }

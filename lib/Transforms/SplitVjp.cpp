@@ -8,6 +8,7 @@
 #include "gnnc/Transforms/Passes.h"
 
 #include "mlir/IR/IRMapping.h"
+#include "mlir/Transforms/RegionUtils.h"
 
 using namespace mlir;
 using namespace gnnc::gnn;
@@ -25,6 +26,15 @@ Value throughMarker(Value value) {
   return value;
 }
 
+/// What an op reads, those values included that its regions use from outside.
+SmallVector<Value> inputsOf(Operation *op) {
+  SmallVector<Value> inputs(op->getOperands());
+  SetVector<Value> captured;
+  getUsedValuesDefinedAbove(op->getRegions(), captured);
+  inputs.append(captured.begin(), captured.end());
+  return inputs;
+}
+
 bool isScalar(Value value) {
   auto tensor = dyn_cast<RankedTensorType>(value.getType());
   return tensor && tensor.getRank() == 0;
@@ -37,27 +47,71 @@ public:
         numResults(marks.getAs<IntegerAttr>("results").getInt()), of(marks.getAs<StringAttr>("of").getValue()),
         yield(both.getBody().front().getTerminator()) {}
 
-  void run() {
+  LogicalResult run() {
     findForward();
     SymbolTable symbols(both->getParentOfType<ModuleOp>());
     func::FuncOp backward = makeBackward();
+    if (failed(tellSizes())) {
+      backward.erase();
+      return failure();
+    }
     func::FuncOp forward = makeForward();
     symbols.insert(forward, both->getIterator());
     symbols.insert(backward, both->getIterator());
     symbols.erase(both);
+    return success();
   }
 
 private:
   /// The ops that f's own results need.
   void findForward() {
-    SetVector<Value> seen;
-    SmallVector<Value> work(yield->operand_begin(), yield->operand_begin() + numResults);
-    while (!work.empty()) {
-      Value value = work.pop_back_val();
-      Operation *op = value.getDefiningOp();
-      if (op && forwardOps.insert(op).second)
-        llvm::append_range(work, op->getOperands());
-    }
+    auto need = [&](SmallVector<Value> work) {
+      while (!work.empty()) {
+        Operation *op = work.pop_back_val().getDefiningOp();
+        if (op && forwardOps.insert(op).second)
+          llvm::append_range(work, inputsOf(op));
+      }
+    };
+    need(SmallVector<Value>(yield->operand_begin(), yield->operand_begin() + numResults));
+    // Types may have a size without reading what defines it.
+    for (auto define : both.getBody().front().getOps<DefineSizeOp>())
+      if (dependsOnArguments(define.getNumber()))
+        need({define.getResult()});
+  }
+
+  /// The caller makes room for the residuals, so their sizes have to follow from its arguments: a number of iterations
+  /// that is an argument becomes a size. Fails where it is computed.
+  LogicalResult tellSizes() {
+    Builder b(both.getContext());
+    DenseMap<int64_t, DefineSizeOp> computed;
+    both.walk([&](DefineSizeOp define) {
+      auto argument = dyn_cast<BlockArgument>(throughMarker(define.getNumber()));
+      bool isScalar = argument && argument.getOwner()->getParentOp() == both &&
+                      both.getArgAttrOfType<StringAttr>(argument.getArgNumber(), attrs::kind) &&
+                      both.getArgAttrOfType<StringAttr>(argument.getArgNumber(), attrs::kind).getValue() == "scalar";
+      if (isScalar)
+        both.setArgAttr(argument.getArgNumber(), attrs::set, b.getI64IntegerAttr(define.getSet()));
+      else
+        computed[define.getSet()] = define;
+    });
+    DefineSizeOp culprit;
+    for (Value residual : residuals)
+      for (SizeAttr size : dimsOf(residual))
+        size.forEachSet([&](int64_t id) {
+          if (DefineSizeOp define = computed.lookup(id))
+            culprit = define;
+        });
+    if (culprit)
+      return culprit.emitError() << "'export vjp' of a function that keeps states whose number is computed in the call "
+                                    "is not supported yet";
+    return success();
+  }
+
+  /// Whether a value depends on f's arguments alone, not on cotangents.
+  bool dependsOnArguments(Value value) const {
+    if (auto argument = dyn_cast<BlockArgument>(value))
+      return argument.getArgNumber() < numArgs;
+    return llvm::all_of(inputsOf(value.getDefiningOp()), [&](Value v) { return dependsOnArguments(v); });
   }
 
   bool isForward(Value value) const {
@@ -100,8 +154,8 @@ private:
       return argument;
     }
     Operation *op = value.getDefiningOp();
-    for (Value operand : op->getOperands())
-      map.map(operand, inBackward(operand));
+    for (Value input : inputsOf(op))
+      map.map(input, inBackward(input));
     builder.clone(*op, map);
     return map.lookup(value);
   }
@@ -224,8 +278,8 @@ struct SplitVjpPass : gnnc::gnn::impl::SplitVjpBase<SplitVjpPass> {
   void runOnOperation() override {
     for (auto function : llvm::make_early_inc_range(getOperation().getOps<func::FuncOp>())) {
       auto marks = function->getAttrOfType<DictionaryAttr>(attrs::exportVjp);
-      if (marks)
-        Splitter(function, marks).run();
+      if (marks && failed(Splitter(function, marks).run()))
+        signalPassFailure();
     }
   }
 };

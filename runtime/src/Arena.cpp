@@ -61,6 +61,20 @@ void Arena::reset() noexcept {
   }
 }
 
+void Arena::rewind(Mark mark) noexcept {
+  int64_t last = int64_t(blocks.size()) - 1;
+  if (last > mark.block + 1) {
+    for (int64_t block = mark.block + 1; block < last; ++block)
+      unmapPages(blocks[block].memory, blocks[block].bytes);
+    blocks[mark.block + 1] = blocks[last];
+    blocks.resize(mark.block + 2);
+  }
+  if (mark.block >= 0)
+    blocks[mark.block].used = mark.used;
+  if (int64_t(blocks.size()) > mark.block + 1)
+    blocks.back().used = 0;
+}
+
 void Arena::release() noexcept {
   for (Block &block : blocks)
     unmapPages(block.memory, block.bytes);

@@ -28,6 +28,14 @@ public:
   void reset() noexcept;
   int64_t capacity() const;
 
+  /// How much is taken, and giving back what was taken since. Of blocks that came since one is kept, the last, so that
+  /// a loop does not ask for one again in each iteration.
+  struct Mark {
+    int64_t block, used; // the block last taken from, -1 for none
+  };
+  Mark mark() const { return {int64_t(blocks.size()) - 1, blocks.empty() ? 0 : blocks.back().used}; }
+  void rewind(Mark mark) noexcept;
+
 private:
   struct Block {
     char *memory;

@@ -95,3 +95,13 @@ int32_t gnnrt_reserve(gnnrt_frame *frame, int32_t num_buffers, const int64_t *by
       pointers[i] = memory + plan.offsets[i];
   });
 }
+
+void gnnrt_frame_mark(gnnrt_frame *frame, gnnrt_mark *mark) {
+  auto [block, used] = frame->context.arena.mark();
+  *mark = {block, used, int64_t(frame->orders.size())};
+}
+
+void gnnrt_frame_release(gnnrt_frame *frame, const gnnrt_mark *mark) {
+  frame->context.arena.rewind({mark->block, mark->used});
+  frame->orders.resize(size_t(mark->orders));
+}

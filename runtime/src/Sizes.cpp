@@ -76,6 +76,12 @@ const char *roleOfSet(const gnnrt_arg_desc &graph, int32_t set, bool one) {
   return one ? "target node" : "target nodes";
 }
 
+/// Whether an argument is a number that is the size of a set.
+static bool isSize(const gnnrt_arg_desc &arg) {
+  bool integer = arg.dtype == GNNRT_I32 || arg.dtype == GNNRT_I64;
+  return arg.kind == GNNRT_ARG_SIZE || (arg.kind == GNNRT_ARG_SCALAR && integer && arg.set[0] >= 0);
+}
+
 /// Where a set's size comes from: "`g` has 33 nodes (g.nodes)". Graphs and sizes decide before tensors do.
 std::string originText(const gnnrt_frame &frame, int32_t set) {
   const gnnrt_entry_desc &entry = *frame.entry;
@@ -85,7 +91,7 @@ std::string originText(const gnnrt_frame &frame, int32_t set) {
     const gnnrt_arg_desc &arg = entry.args[i];
     if (arg.kind == GNNRT_ARG_GRAPH && (arg.set[0] == set || arg.set[1] == set || arg.set[2] == set))
       return text("`", arg.path, "` has ", size, " ", roleOfSet(arg, set, size == 1), name);
-    if (arg.kind == GNNRT_ARG_SIZE && arg.set[0] == set)
+    if (isSize(arg) && arg.set[0] == set)
       return text("`", arg.path, "` is ", size);
   }
   for (int32_t i = 0; i < entry.num_args; ++i) {
@@ -218,7 +224,7 @@ void gnnrt::bindSizes(gnnrt_frame &frame) {
       bindGraph(frame, entry.args[i], frame.values[i].graph);
   for (int32_t i = 0; i < entry.num_args; ++i) {
     const gnnrt_arg_desc &arg = entry.args[i];
-    if (arg.kind != GNNRT_ARG_SIZE)
+    if (!isSize(arg))
       continue;
     int64_t value = frame.values[i].i, &size = frame.sizes[arg.set[0]];
     if (value < 0)

@@ -215,8 +215,8 @@ class Model:
                 for name, size in zip(spec["dims"], shape):
                     if name in entry["sets"]:
                         sizes.setdefault(name, size)
-            elif spec["kind"] == "size":
-                sizes[spec["set"]] = value
+            elif spec.get("set"):
+                sizes[spec["set"]] = int(value)
         return sizes
 
     def call(self, context, name, arguments, outputs=None, sizes=None):

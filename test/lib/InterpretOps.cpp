@@ -375,6 +375,40 @@ void Interpreter::eval(SelectIndexOp op) {
   set(op.getResult(), std::move(result));
 }
 
+void Interpreter::eval(UpdateIndexOp op) {
+  const Tensor &value = tensor(op.getValue());
+  auto position = static_cast<int64_t>(tensor(op.getPosition()).cells[0]), dim = static_cast<int64_t>(op.getDim());
+  Tensor result = tensor(op.getTarget());
+  forEachIndex(value.shape,
+               [&](ArrayRef<int64_t> index) { result.at(inserted(index, dim, position)) = value.at(index); });
+  set(op.getResult(), std::move(result));
+}
+
+void Interpreter::eval(UpdateSliceOp op) {
+  const Tensor &value = tensor(op.getValue());
+  Tensor result = tensor(op.getTarget());
+  forEachIndex(value.shape, [&](ArrayRef<int64_t> index) {
+    Shape to(index);
+    to[op.getDim()] = sizeOf(op.getFrom()) + index[op.getDim()] * static_cast<int64_t>(op.getStep());
+    result.at(to) = value.at(index);
+  });
+  set(op.getResult(), std::move(result));
+}
+
+void Interpreter::eval(DefineSizeOp op) {
+  int64_t set = op.getSet();
+  if (set >= static_cast<int64_t>(sizes.size()))
+    sizes.resize(set + 1, 0);
+  Tensor number = tensor(op.getNumber());
+  sizes[set] = std::max<int64_t>(static_cast<int64_t>(number.cells[0]), 0);
+  this->set(op.getResult(), std::move(number));
+}
+
+/// What nobody wrote is NaN, so that reading it shows.
+void Interpreter::eval(EmptyOp op) { set(op.getResult(), Tensor(shapeOf(op.getResult().getType()), NAN)); }
+
+void Interpreter::eval(CheckIndexOp op) { set(op.getResult(), tensor(op.getPosition())); }
+
 void Interpreter::eval(ConcatOp op) {
   Tensor result = empty(op.getResult());
   int64_t from = 0;

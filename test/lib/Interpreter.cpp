@@ -81,16 +81,71 @@ LogicalResult Interpreter::runOp(Operation &op) {
   }
   if (auto b = dyn_cast<BackOp>(op))
     return back(b);
-  bool known = llvm::TypeSwitch<Operation *, bool>(&op)
-                   .Case<EndpointOp, DegreeOp, AddSelfLoopsOp, GatherOp, SegmentReduceOp, ShareOp, SegmentSoftmaxOp,
-                         SegmentLogSumExpOp, ReduceOp, ArgReduceOp, SoftmaxOp, LogSumExpOp, ContractOp, BroadcastOp,
-                         ReshapeOp, TransposeOp, SliceOp, UnsliceOp, SelectIndexOp, ConcatOp, IotaOp, SizeOp, NondiffOp,
-                         SavedOp, FoldKeyOp, UniformOp, arith::ConstantOp>([&](auto o) {
-                     eval(o);
-                     return true;
-                   })
-                   .Default([](Operation *) { return false; });
+  if (isa<IfOp, ForOp, WhileOp>(op))
+    return control(op);
+  bool known =
+      llvm::TypeSwitch<Operation *, bool>(&op)
+          .Case<EndpointOp, DegreeOp, AddSelfLoopsOp, GatherOp, SegmentReduceOp, ShareOp, SegmentSoftmaxOp, SegmentLogSumExpOp,
+                ReduceOp, ArgReduceOp, SoftmaxOp, LogSumExpOp, ContractOp, BroadcastOp, ReshapeOp, TransposeOp, SliceOp,
+                UnsliceOp, SelectIndexOp, UpdateIndexOp, UpdateSliceOp, ConcatOp, IotaOp, SizeOp, DefineSizeOp, EmptyOp,
+                CheckIndexOp, NondiffOp, SavedOp, FoldKeyOp, UniformOp, arith::ConstantOp>([&](auto o) {
+            eval(o);
+            return true;
+          })
+          .Default([](Operation *) { return false; });
   return known ? success() : elementwise(op);
+}
+
+//===----------------------------------------------------------------------===//
+// Branches and loops
+//===----------------------------------------------------------------------===//
+
+LogicalResult Interpreter::control(Operation &op) {
+  auto copy = [&](ValueRange to, ValueRange from) {
+    std::vector<Datum> data;
+    for (Value value : from)
+      data.push_back(values[value]);
+    for (auto [value, datum] : llvm::zip_equal(to, data))
+      set(value, datum);
+  };
+  auto yields = [](Region &region) { return region.front().getTerminator()->getOperands(); };
+  if (auto branch = dyn_cast<IfOp>(op)) {
+    Region &taken = tensor(branch.getCondition()).cells[0] != 0 ? branch.getThenRegion() : branch.getElseRegion();
+    if (failed(run(taken.front())))
+      return failure();
+    copy(branch.getResults(), yields(taken));
+    return success();
+  }
+  if (auto loop = dyn_cast<ForOp>(op)) {
+    auto lower = static_cast<int64_t>(tensor(loop.getLower()).cells[0]);
+    auto upper = static_cast<int64_t>(tensor(loop.getUpper()).cells[0]);
+    ValueRange state(loop.block().getArguments().drop_front());
+    copy(state, loop.getInits());
+    for (int64_t k = 0; k < upper - lower; ++k) {
+      Tensor counter({}, loop.getReverse() ? upper - 1 - k : lower + k);
+      set(loop.counter(), counter);
+      if (failed(run(loop.block())))
+        return failure();
+      copy(state, yields(loop.getBody()));
+    }
+    copy(loop.getResults(), state);
+    return success();
+  }
+  auto loop = cast<WhileOp>(op);
+  ValueRange tested(loop.conditionBlock().getArguments()), state(loop.block().getArguments());
+  copy(tested, loop.getInits());
+  while (true) {
+    if (failed(run(loop.conditionBlock())))
+      return failure();
+    if (tensor(yields(loop.getCondition())[0]).cells[0] == 0)
+      break;
+    copy(state, tested);
+    if (failed(run(loop.block())))
+      return failure();
+    copy(tested, yields(loop.getBody()));
+  }
+  copy(loop.getResults(), tested);
+  return success();
 }
 
 //===----------------------------------------------------------------------===//
@@ -187,6 +242,10 @@ const llvm::StringMap<Function> &functions() {
       {"arith.addi", [](Args a) -> Cell { return a[0] + a[1]; }},
       {"arith.subi", [](Args a) -> Cell { return a[0] - a[1]; }},
       {"arith.muli", [](Args a) -> Cell { return a[0] * a[1]; }},
+      {"arith.maxsi", [](Args a) -> Cell { return larger(a[0], a[1]); }},
+      {"arith.minsi", [](Args a) -> Cell { return smaller(a[0], a[1]); }},
+      {"arith.divsi",
+       [](Args a) -> Cell { return a[1] == 0 ? 0 : static_cast<int64_t>(a[0]) / static_cast<int64_t>(a[1]); }},
       {"arith.andi", [](Args a) -> Cell { return static_cast<int64_t>(a[0]) & static_cast<int64_t>(a[1]); }},
       {"arith.ori", [](Args a) -> Cell { return static_cast<int64_t>(a[0]) | static_cast<int64_t>(a[1]); }},
       {"arith.xori", [](Args a) -> Cell { return static_cast<int64_t>(a[0]) ^ static_cast<int64_t>(a[1]); }},

@@ -53,6 +53,7 @@ private:
   llvm::LogicalResult run(mlir::Block &block);
   llvm::LogicalResult runOp(mlir::Operation &op);
   llvm::LogicalResult elementwise(mlir::Operation &op);
+  llvm::LogicalResult control(mlir::Operation &op);
   llvm::LogicalResult back(gnn::BackOp back);
   /// sum of cotangents times the results of a vjp's body for the operands that are bound to its arguments.
   llvm::FailureOr<Cell> paired(gnn::VjpOp vjp, mlir::ValueRange cotangents);
@@ -82,6 +83,11 @@ private:
   void eval(gnn::SliceOp op);
   void eval(gnn::UnsliceOp op);
   void eval(gnn::SelectIndexOp op);
+  void eval(gnn::UpdateIndexOp op);
+  void eval(gnn::UpdateSliceOp op);
+  void eval(gnn::DefineSizeOp op);
+  void eval(gnn::EmptyOp op);
+  void eval(gnn::CheckIndexOp op);
   void eval(gnn::ConcatOp op);
   void eval(gnn::IotaOp op);
   void eval(gnn::SizeOp op);

@@ -92,6 +92,18 @@ bool BoundCall::canBeMade(const Arg &arg, const Inputs &inputs, const BindOption
 void BoundCall::makeRest(Inputs &inputs, const BindOptions &options) {
   std::set<std::string> unbound;
   std::vector<const Arg *> missing;
+  // Numbers that are sizes first.
+  for (size_t i = 0; i < slots.size(); ++i) {
+    const Arg &arg = description->args[i];
+    if (arg.kind != ArgKind::Scalar || arg.set.empty())
+      continue;
+    if (!slots[i].tensor && inputs.isSet(arg))
+      slots[i].tensor = std::make_shared<Tensor>(inputs.setValue(arg, {}));
+    else if (!slots[i].tensor && arg.defaultInteger)
+      slots[i].tensor = std::make_shared<Tensor>(defaultValue(arg, {}));
+    if (slots[i].tensor)
+      knownSizes.unify({arg.set}, {slots[i].tensor->integer(0)}, arg.path);
+  }
   for (size_t i = 0; i < slots.size(); ++i) {
     const Arg &arg = description->args[i];
     if (arg.kind == ArgKind::Graph)

@@ -55,6 +55,7 @@ Arg parseArg(const Json &json) {
   } else if (kind == "scalar") {
     arg.kind = ArgKind::Scalar;
     arg.element = parseElement(json);
+    arg.set = json.value("set", "");
     arg.into = json.value("into", "");
   } else if (kind == "size") {
     arg.kind = ArgKind::Size;

@@ -28,7 +28,7 @@ struct ArgInfo {
   ArgMode mode = ArgMode::In;
   DType dtype = DType::F32;
   std::vector<gnn::SizeAttr> dims;
-  int64_t sets[3] = {-1, -1, -1}; // of a graph: source, target, edges; of a size: its set
+  int64_t sets[3] = {-1, -1, -1}; // of a graph: source, target, edges; of a size, or an integer that is one: its set
   gnn::SizeAttr into;             // what an index must stay below
   mlir::Attribute defaultValue;   // of a scalar, if it has one
   mlir::DictionaryAttr init;      // of a parameter, if it says how it is made

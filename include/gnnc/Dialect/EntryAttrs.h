@@ -24,7 +24,8 @@ inline constexpr llvm::StringLiteral vjp =
 // On arguments.
 inline constexpr llvm::StringLiteral path = "gnn.path"; // string: "x", "p.w0"; on results too: "out", "loss"
 inline constexpr llvm::StringLiteral kind = "gnn.kind"; // string: "graph", "tensor", "scalar", "size"
-inline constexpr llvm::StringLiteral set = "gnn.set";   // i64: the set of a "size" argument (a tensor<i64>)
+inline constexpr llvm::StringLiteral set =
+    "gnn.set"; // i64: the set of a "size" argument (a tensor<i64>), or of a "scalar" that is the size of one
 inline constexpr llvm::StringLiteral mode = "gnn.mode"; // string: "inout"; absent for "in"
 inline constexpr llvm::StringLiteral dtype =
     "gnn.dtype"; // string, where the element type does not say it: "index", "key"; on results too

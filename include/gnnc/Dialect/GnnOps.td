@@ -28,6 +28,9 @@ class Gnn_DiffOp<string mnemonic, list<Trait> traits = []>
 def Gnn_Tensor : RankedTensorOf<[AnyType]>;
 def Gnn_Scalar : 0DTensorOf<[AnyType]>;
 def Gnn_IndexTensor : RankedTensorOf<[I32]>;
+def Gnn_Position : 0DTensorOf<[I32]>;
+def Gnn_Number : 0DTensorOf<[I32, I64]>;
+def Gnn_Condition : 0DTensorOf<[I1]>;
 
 //===----------------------------------------------------------------------===//
 // Structure
@@ -435,17 +438,55 @@ def Gnn_UnsliceOp : Gnn_DiffOp<"unslice"> {
 def Gnn_SelectIndexOp : Gnn_DiffOp<"select_index"> {
   let summary = "The entry at a run-time position of a dimension, which is dropped";
   let description = [{
-    A position out of range fails the call (negative ones count from the end only if they are constants, which are
-    slices).
+    The position is in range: where that is not known, `gnn.check_index` makes sure of it first.
 
     ```mlir
     %y = gnn.select_index %x[%t] dim 0
         : (tensor<?x4xf32, #gnn.dims<s0, 4>>, tensor<i32, #gnn.dims<>>) -> tensor<4xf32, #gnn.dims<4>>
     ```
   }];
-  let arguments = (ins Gnn_Tensor:$source, Gnn_Scalar:$position, I64Attr:$dim);
+  let arguments = (ins Gnn_Tensor:$source, Gnn_Position:$position, I64Attr:$dim);
   let results = (outs Gnn_Tensor:$result);
   let assemblyFormat = "$source `[` $position `]` `dim` $dim attr-dict `:` functional-type(operands, results)";
+  let hasVerifier = 1;
+  let hasFolder = 1;
+}
+
+def Gnn_UpdateIndexOp : Gnn_DiffOp<"update_index"> {
+  let summary = "A tensor with the entry at a run-time position of a dimension replaced";
+  let description = [{
+    What `v[t] = e` makes of v. It is done in v's memory where nothing else needs the old value. The position is in range.
+
+    ```mlir
+    %z = gnn.update_index %x[%t] dim 0, %y
+        : (tensor<?x4xf32, #gnn.dims<s0, 4>>, tensor<i32, #gnn.dims<>>, tensor<4xf32, #gnn.dims<4>>)
+        -> tensor<?x4xf32, #gnn.dims<s0, 4>>
+    ```
+  }];
+  let arguments = (ins Gnn_Tensor:$target, Gnn_Position:$position, Gnn_Tensor:$value, I64Attr:$dim);
+  let results = (outs Gnn_Tensor:$result);
+  let assemblyFormat = [{
+    $target `[` $position `]` `dim` $dim `,` $value attr-dict `:` functional-type(operands, results)
+  }];
+  let hasVerifier = 1;
+  let hasCanonicalizer = 1;
+}
+
+def Gnn_UpdateSliceOp : Gnn_DiffOp<"update_slice"> {
+  let summary = "A tensor with a regular part along one dimension replaced";
+  let description = [{
+    `y[.., from + k*step, ..] = value[.., k, ..]`, elsewhere the target: what `v[a:b] = e` makes of v.
+
+    ```mlir
+    %z = gnn.update_slice %x dim 0 from <1> step 1, %y
+        : (tensor<?x4xf32, #gnn.dims<s0, 4>>, tensor<2x4xf32, #gnn.dims<2, 4>>) -> tensor<?x4xf32, #gnn.dims<s0, 4>>
+    ```
+  }];
+  let arguments = (ins Gnn_Tensor:$target, Gnn_Tensor:$value, I64Attr:$dim, Gnn_SizeAttr:$from, I64Attr:$step);
+  let results = (outs Gnn_Tensor:$result);
+  let assemblyFormat = [{
+    $target `dim` $dim `from` $from `step` $step `,` $value attr-dict `:` functional-type(operands, results)
+  }];
   let hasVerifier = 1;
 }
 
@@ -489,6 +530,123 @@ def Gnn_SizeOp : Gnn_PureOp<"size"> {
   let assemblyFormat = "$size attr-dict `:` type($result)";
   let hasVerifier = 1;
   let hasFolder = 1;
+}
+
+def Gnn_DefineSizeOp : Gnn_Op<"define_size", [MemoryEffects<[MemWrite]>]> {
+  let summary = "A size known only at run time: the value of an integer";
+  let description = [{
+    Gives a set that no argument has its size; shapes may have it from here on. A negative number counts as 0. The result is the number
+    as it was.
+
+    ```mlir
+    %n = gnn.define_size <s3> as %steps : tensor<i32, #gnn.dims<>> -> tensor<i32, #gnn.dims<>>
+    ```
+  }];
+  let arguments = (ins Gnn_Number:$number, Gnn_SizeAttr:$size);
+  let results = (outs Gnn_Number:$result);
+  let assemblyFormat = "$size `as` $number attr-dict `:` type($number) `->` type($result)";
+  let hasVerifier = 1;
+  let extraClassDeclaration = [{ int64_t getSet() { return *getSize().getSet(); } }];
+}
+
+//===----------------------------------------------------------------------===//
+// Control flow
+//===----------------------------------------------------------------------===//
+
+class Gnn_ControlOp<string mnemonic, list<Trait> traits = []>
+    : Gnn_Op<mnemonic, [SingleBlockImplicitTerminator<"YieldOp">, RecursiveMemoryEffects] # traits>;
+
+def Gnn_IfOp : Gnn_ControlOp<"if", [RecursivelySpeculatable, NoRegionArguments]> {
+  let summary = "One of two computations, by a condition";
+  let description = [{
+    ```mlir
+    %y = gnn.if %c {
+      gnn.yield %a : tensor<?xf32, #gnn.dims<s0>>
+    } else {
+      %b = math.exp %a : tensor<?xf32, #gnn.dims<s0>>
+      gnn.yield %b : tensor<?xf32, #gnn.dims<s0>>
+    } : (tensor<i1, #gnn.dims<>>) -> tensor<?xf32, #gnn.dims<s0>>
+    ```
+  }];
+  let arguments = (ins Gnn_Condition:$condition);
+  let results = (outs Variadic<AnyType>:$results);
+  let regions = (region SizedRegion<1>:$thenRegion, SizedRegion<1>:$elseRegion);
+  let assemblyFormat = [{
+    $condition $thenRegion `else` $elseRegion attr-dict `:` functional-type(operands, results)
+  }];
+  let hasVerifier = 1;
+  let hasCanonicalizer = 1;
+  let extraClassDeclaration = [{
+    ::mlir::Block &thenBlock() { return getThenRegion().front(); }
+    ::mlir::Block &elseBlock() { return getElseRegion().front(); }
+  }];
+}
+
+def Gnn_ForOp : Gnn_ControlOp<"for", [RecursivelySpeculatable]> {
+  let summary = "A counted loop";
+  let description = [{
+    Runs the body for lower, lower + 1, ..., upper - 1, or in the opposite order with `reverse`. The body's first argument is the number at hand,
+    the others are what the loop carries: the inits at first, then what the body yielded. The results are what is carried in the end.
+
+    `most` says how often the body runs at most, where that is known better than upper - lower. `checkpoint` asks the
+    derivative to keep about the square root of the states, and to compute the others again.
+
+    ```mlir
+    %y = gnn.for %zero to %n (%x) {
+    ^bb0(%t: tensor<i32, #gnn.dims<>>, %h: tensor<?xf32, #gnn.dims<s0>>):
+      %next = math.tanh %h : tensor<?xf32, #gnn.dims<s0>>
+      gnn.yield %next : tensor<?xf32, #gnn.dims<s0>>
+    } : (tensor<i32, #gnn.dims<>>, tensor<i32, #gnn.dims<>>, tensor<?xf32, #gnn.dims<s0>>)
+        -> tensor<?xf32, #gnn.dims<s0>>
+    ```
+  }];
+  let arguments = (ins Gnn_Number:$lower, Gnn_Number:$upper, Variadic<AnyType>:$inits, UnitAttr:$reverse,
+                       UnitAttr:$checkpoint, OptionalAttr<Gnn_SizeAttr>:$most);
+  let results = (outs Variadic<AnyType>:$results);
+  let regions = (region SizedRegion<1>:$body);
+  let assemblyFormat = [{
+    $lower `to` $upper (`reverse` $reverse^)? (`checkpoint` $checkpoint^)? (`most` $most^)? `(` $inits `)` $body
+    attr-dict `:` functional-type(operands, results)
+  }];
+  let hasVerifier = 1;
+  let hasCanonicalizer = 1;
+  let extraClassDeclaration = [{
+    ::mlir::Block &block() { return getBody().front(); }
+    ::mlir::BlockArgument counter() { return block().getArgument(0); }
+    ::mlir::ArrayRef<::mlir::BlockArgument> carried() { return block().getArguments().drop_front(); }
+  }];
+}
+
+def Gnn_WhileOp : Gnn_ControlOp<"while"> {
+  let summary = "A loop that runs as long as a condition holds";
+  let description = [{
+    Both regions have what the loop carries as their arguments. The first yields the condition, the second what is carried next.
+
+    ```mlir
+    %y = gnn.while (%x) {
+    ^bb0(%h: tensor<f32, #gnn.dims<>>):
+      %c = arith.cmpf ogt, %h, %bound : tensor<f32, #gnn.dims<>>
+      gnn.yield %c : tensor<i1, #gnn.dims<>>
+    } do {
+    ^bb0(%h: tensor<f32, #gnn.dims<>>):
+      %next = arith.mulf %h, %half : tensor<f32, #gnn.dims<>>
+      gnn.yield %next : tensor<f32, #gnn.dims<>>
+    } : (tensor<f32, #gnn.dims<>>) -> tensor<f32, #gnn.dims<>>
+    ```
+  }];
+  let arguments = (ins Variadic<AnyType>:$inits, UnitAttr:$checkpoint);
+  let results = (outs Variadic<AnyType>:$results);
+  let regions = (region SizedRegion<1>:$condition, SizedRegion<1>:$body);
+  let assemblyFormat = [{
+    (`checkpoint` $checkpoint^)? `(` $inits `)` $condition `do` $body attr-dict `:` functional-type(operands, results)
+  }];
+  let hasVerifier = 1;
+  let hasCanonicalizer = 1;
+  let extraClassDeclaration = [{
+    ::mlir::Block &conditionBlock() { return getCondition().front(); }
+    ::mlir::Block &block() { return getBody().front(); }
+    ::mlir::ArrayRef<::mlir::BlockArgument> carried() { return block().getArguments(); }
+  }];
 }
 
 //===----------------------------------------------------------------------===//
@@ -633,7 +791,8 @@ def Gnn_BackOp : Gnn_Op<"back"> {
   let hasVerifier = 1;
 }
 
-def Gnn_YieldOp : Gnn_Op<"yield", [Pure, ReturnLike, Terminator, ParentOneOf<["VjpOp", "KernelOp", "GroupOp"]>]> {
+def Gnn_YieldOp : Gnn_Op<"yield", [Pure, ReturnLike, Terminator, ParentOneOf<["VjpOp", "IfOp", "ForOp", "WhileOp", "KernelOp",
+                                                                                "GroupOp"]>]> {
   let summary = "Ends a region with its values";
   let description = [{
     ```mlir
@@ -798,14 +957,16 @@ def Gnn_CheckIndexOp : Gnn_Op<"check_index"> {
 def Gnn_EmptyOp : Gnn_Op<"empty"> {
   let summary = "A tensor whose elements are still to be written, by kernels that take it as an init";
   let description = [{
-    Each is a buffer of its own: two of one type are not one value.
+    Each is a buffer of its own: two of one type are not one value. An operand says that a size of it is defined only then.
 
     ```mlir
     %y = gnn.empty : tensor<?x16xf32, #gnn.dims<s0, 16>>
+    %z = gnn.empty after %n : tensor<i32, #gnn.dims<>> -> tensor<?x16xf32, #gnn.dims<s3, 16>>
     ```
   }];
+  let arguments = (ins Optional<Gnn_Number>:$after);
   let results = (outs Res<Gnn_Tensor, "", [MemAlloc<DefaultResource>]>:$result);
-  let assemblyFormat = "attr-dict `:` type($result)";
+  let assemblyFormat = "(`after` $after^ `:` type($after) `->`):(`:`)? type($result) attr-dict";
 }
 
 def Gnn_GemmOp : Gnn_PureOp<"gemm"> {

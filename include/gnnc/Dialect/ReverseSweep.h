@@ -23,6 +23,10 @@ public:
   /// Adds to the adjoint of an operand; ignored if the operand is not active.
   virtual void add(mlir::Value operand, mlir::Value contribution) = 0;
 
+  /// Changes the adjoint of an active operand: `f` gets the one so far, null if none arrived, and gives the new one.
+  /// For contributions to a part of the operand, which are added in place.
+  virtual void accumulate(mlir::Value operand, llvm::function_ref<mlir::Value(mlir::Value)> f) = 0;
+
   /// adjoint * partial. Downstream of a selection this is gnn.pmul, so that what was not selected contributes exactly 0
   /// though the partial be infinite; else a plain product.
   virtual mlir::Value times(mlir::Value adjoint, mlir::Value partial) = 0;

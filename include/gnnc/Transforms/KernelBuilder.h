@@ -7,12 +7,20 @@
 
 #include "gnnc/Dialect/Gnn.h"
 
+#include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/AffineMap.h"
 
 namespace gnnc::gnn {
 
 /// Whether entries of an index array may be -1.
 bool mayBeNone(mlir::Value index);
+
+/// Whether an op picks an entry of a value's first dimension, which lies in one piece and needs no copy. What only
+/// re-indexes is followed instead.
+bool isView(SelectIndexOp select);
+
+/// The blocks of a function in which kernels stand: its own and those of branches and loops, inner ones first.
+void forEachBlock(mlir::func::FuncOp func, llvm::function_ref<void(mlir::Block &)> f);
 
 /// The value that a chain of views of the same memory (reshapes) starts from.
 mlir::Value rootOf(mlir::Value value);
@@ -65,6 +73,9 @@ private:
   llvm::SmallVector<mlir::Attribute> combines, empties;
   bool anyEmpty = false;
 };
+
+/// A kernel that copies a value.
+mlir::Value copyOf(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value value);
 
 } // namespace gnnc::gnn
 

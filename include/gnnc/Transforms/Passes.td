@@ -92,6 +92,14 @@ def AlgebraStructure : Pass<"gnn-algebra-structure", "::mlir::func::FuncOp"> {
   let dependentDialects = ["::gnnc::gnn::GnnDialect"];
 }
 
+def Hoist : Pass<"gnn-hoist", "::mlir::func::FuncOp"> {
+  let summary = "Move what is the same in all iterations of a loop out of it";
+  let description = [{
+    From inner loops to outer ones. Nothing leaves that can fail, and nothing whose type has a size that the loop itself defines.
+  }];
+  let dependentDialects = ["::gnnc::gnn::GnnDialect"];
+}
+
 def FormKernels : Pass<"gnn-form-kernels", "::mlir::func::FuncOp"> {
   let summary = "Turn tensor ops into row kernels, matrix products and views";
   let dependentDialects = ["::gnnc::gnn::GnnDialect"];
@@ -99,6 +107,15 @@ def FormKernels : Pass<"gnn-form-kernels", "::mlir::func::FuncOp"> {
 
 def AccumulateProducts : Pass<"gnn-accumulate-products", "::mlir::func::FuncOp"> {
   let summary = "Let a matrix product add to another one instead of adding both afterwards";
+  let dependentDialects = ["::gnnc::gnn::GnnDialect"];
+}
+
+def OwnMemory : Pass<"gnn-own-memory", "::mlir::func::FuncOp"> {
+  let summary = "Give what is written in place memory of its own";
+  let description = [{
+    Kernels with inits write into them, and loops into the memory of what they carry. Where something else still reads the old value, or the memory
+    is not the function's own, a copy is made; where a write can wait until the last reader is done, it is moved behind it.
+  }];
   let dependentDialects = ["::gnnc::gnn::GnnDialect"];
 }
 

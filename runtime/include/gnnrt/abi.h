@@ -38,7 +38,8 @@ typedef struct gnnrt_arg_desc {
   int32_t mode;  /* GNNRT_INPUT, GNNRT_INOUT, GNNRT_OUTPUT */
   int32_t dtype; /* GNNRT_F32, ...; scalars and tensors */
   int32_t rank;  /* number of dims */
-  /* GRAPH: ids of source, target and edge set. SIZE: set[0]. INDEX dtype: set[0] is the target set, or -1 and
+  /* GRAPH: ids of source, target and edge set. SIZE: set[0]. SCALAR of an integer that is also
+   * the size of a set: set[0]. INDEX dtype: set[0] is the target set, or -1 and
    * target_size is used. Otherwise -1. */
   int32_t set[3];
   int32_t reserved;
@@ -208,6 +209,14 @@ typedef struct gnnrt_lifetime {
 } gnnrt_lifetime;
 GNNRT_API int32_t gnnrt_reserve(gnnrt_frame *frame, int32_t num_buffers, const int64_t *bytes,
                                 const gnnrt_lifetime *lifetimes, void **pointers);
+
+/* How much of the working memory is taken, and of the orders made for this call: what an iteration of a loop takes is
+ * given back at its end. */
+typedef struct gnnrt_mark {
+  int64_t block, used, orders;
+} gnnrt_mark;
+GNNRT_API void gnnrt_frame_mark(gnnrt_frame *frame, gnnrt_mark *mark);
+GNNRT_API void gnnrt_frame_release(gnnrt_frame *frame, const gnnrt_mark *mark);
 
 #ifdef __cplusplus
 }

@@ -14,7 +14,7 @@
 !anf = tensor<2x?x3xf64, #gnn.dims<2, s0, 3>>
 !f = tensor<3xf64, #gnn.dims<3>>
 !s = tensor<f64, #gnn.dims<>>
-!k = tensor<i64, #gnn.dims<>>
+!k = tensor<i32, #gnn.dims<>>
 
 // CHECK-LABEL: func.func @broadcast(
 // CHECK: gnn.reduce sum %{{.*}} dims [0, 2] :
