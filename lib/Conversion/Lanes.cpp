@@ -1,6 +1,7 @@
 // Evaluation of scalar bodies on blocks of lanes.
 #include "Lanes.h"
 
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/IR/IRMapping.h"
 #include "llvm/ADT/TypeSwitch.h"
@@ -86,6 +87,29 @@ Value gnnc::philox(OpBuilder &b, Location loc, Value key, Value counter, unsigne
   return arith::TruncIOp::create(b, loc, narrow, words[word]);
 }
 
+/// A function of C, called lane by lane. Lanes that are switched off hold zeros, with which it is called too.
+static Value externCall(OpBuilder &b, Location loc, gnn::ExternCallOp call, ArrayRef<Value> operands, unsigned width) {
+  StringRef symbol = call.getSymbol();
+  Type element = call.getResult().getType();
+  auto module = b.getInsertionBlock()->getParentOp()->getParentOfType<ModuleOp>();
+  if (!module.lookupSymbol(symbol)) {
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToStart(module.getBody());
+    SmallVector<Type> parameters(call->getOperandTypes());
+    LLVM::LLVMFuncOp::create(b, loc, symbol, LLVM::LLVMFunctionType::get(element, parameters));
+  }
+  if (width == 0)
+    return LLVM::CallOp::create(b, loc, TypeRange{element}, symbol, operands).getResult();
+  Value result = laneConstant(b, loc, b.getZeroAttr(element), width);
+  for (int64_t lane = 0; lane < width; ++lane) {
+    SmallVector<Value> scalars =
+        llvm::map_to_vector(operands, [&](Value v) -> Value { return vector::ExtractOp::create(b, loc, v, lane); });
+    Value y = LLVM::CallOp::create(b, loc, TypeRange{element}, symbol, scalars).getResult();
+    result = vector::InsertOp::create(b, loc, y, result, lane);
+  }
+  return result;
+}
+
 /// One op of the body on scalars or vectors of `width` lanes.
 static SmallVector<Value> evaluate(OpBuilder &b, Location loc, Operation &op, ArrayRef<Value> operands,
                                    unsigned width) {
@@ -93,6 +117,7 @@ static SmallVector<Value> evaluate(OpBuilder &b, Location loc, Operation &op, Ar
       .Case([&](gnn::RandomBitsOp bits) {
         return SmallVector<Value>{philox(b, loc, operands[0], operands[1], bits.getWord())};
       })
+      .Case([&](gnn::ExternCallOp call) { return SmallVector<Value>{externCall(b, loc, call, operands, width)}; })
       .Default([&](Operation *generic) {
         IRMapping mapping;
         for (auto [from, to] : llvm::zip(generic->getOperands(), operands))

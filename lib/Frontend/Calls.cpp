@@ -103,6 +103,8 @@ Value Elaborator::callClosure(const Closure &closure, Call &call) {
   }
   if (closure.kind == Closure::isBack)
     return callBack(closure, call);
+  if (closure.kind == Closure::isPush)
+    return callPush(closure, call);
   std::optional<Prepared> prepared = prepare(closure, call);
   return prepared ? prepared->invoke(prepared->args) : errorValue();
 }
@@ -119,6 +121,7 @@ std::optional<Prepared> Elaborator::prepare(const Closure &closure, Call &call) 
     return prepareDerivative(closure, call);
   case Closure::isBuiltin:
   case Closure::isBack:
+  case Closure::isPush:
     diags
         .error(Diag::badWrt, call.range, "a built-in function has no named parameters to differentiate with respect to")
         .note("wrap it: grad(|x| f(x), wrt=x)");

@@ -53,7 +53,7 @@ void Elaborator::checkDeclarations(const ast::Module &module) {
       break;
     }
     case ast::DeclKind::customRule:
-      notSupported(d->range, "a rule of one's own");
+      checkRule(cast<ast::CustomRuleDecl>(d), module);
       break;
     }
   }
@@ -61,6 +61,7 @@ void Elaborator::checkDeclarations(const ast::Module &module) {
 
 void Elaborator::check(const ast::Module &main) {
   checking = true;
+  mainModule = &main;
   Frame &outer = newFrame(&main);
   Restore<Frame *> in(frame, &outer);
   checkDeclarations(main);
@@ -185,10 +186,6 @@ void Elaborator::checkFunction(const ast::FnDecl *fn, const ast::Module *module)
     if (diags.numErrors() != before)
       faulty.insert(fn);
   });
-  if (fn->isExtern) {
-    notSupported(fn->range, "an extern function");
-    return;
-  }
   OwningOpRef<ModuleOp> scratch = ModuleOp::create(builder.getUnknownLoc());
   OpBuilder::InsertionGuard guard(builder);
   builder.setInsertionPointToEnd(scratch->getBody());
@@ -201,6 +198,13 @@ void Elaborator::checkFunction(const ast::FnDecl *fn, const ast::Module *module)
   // lower either.
   if (holdsError(f.result) || llvm::any_of(f.params, [&](TypeRef t) { return holdsError(t); }))
     faulty.insert(fn);
+  // The rules of an imported file are checked where their functions are used.
+  if (const ast::CustomRuleDecl *rule = ruleOf(fn, module); rule && module != mainModule)
+    checkRule(rule, *module);
+  if (fn->isExtern) {
+    checkExtern(fn, f);
+    return;
+  }
   if (fn->isExport) {
     checkBoundary(fn, f);
     checkEntryName(fn->name.text, fn->name.range);

@@ -149,14 +149,30 @@ std::optional<Prepared> Elaborator::prepareLifted(const Closure &closure, Call &
       Dims lifted{{Dim::pack, var(pack)}};
       auto lift = [&](const Value &a) { return a.type->dims.empty() ? a : retype(a, tensor(a.type->elem, lifted)); };
       if (target.fn) {
+        const ast::CustomRuleDecl *rule = ruleOf(target.fn, target.module);
+        std::vector<Value> mine;
         for (auto [p, a] : llvm::zip(target.fn->params, args)) {
           Value v = lift(a);
-          target.frame->scope->names[p.name.text].val = p.nondiff ? holdConstant(v, at) : v;
+          // A rule gives every argument a gradient of the result's shape.
+          if (rule && v.type->dims.empty() && isFloat(v.type->elem) && !p.nondiff)
+            v = broadcastTo(v, lifted, {}, at);
+          mine.push_back(p.nondiff ? holdConstant(v, at) : v);
         }
-        ReturnSlot slot;
-        Restore<ReturnSlot *> returns(target.frame->returns, &slot);
-        block(target.fn->body);
-        r = slot.value.value_or(errorValue());
+        auto run = [&](ArrayRef<Value> values) {
+          if (target.fn->isExtern)
+            return externCall(target.fn, result->elem, values, lifted, at);
+          for (auto [p, v] : llvm::zip(target.fn->params, values))
+            target.frame->scope->names[p.name.text].val = v;
+          ReturnSlot slot;
+          Restore<ReturnSlot *> returns(target.frame->returns, &slot);
+          block(target.fn->body);
+          Value y = slot.value.value_or(errorValue());
+          // A result that no argument reaches has no shape yet.
+          return rule && !y.isError() && y.type->isScalar()
+                     ? broadcastTo(materialise(y, result->elem, at), lifted, {}, at)
+                     : y;
+        };
+        r = rule ? applyRule(rule, *target.frame, mine, run, range) : run(mine);
       } else {
         Call inner;
         inner.range = range;

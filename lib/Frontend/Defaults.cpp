@@ -139,15 +139,22 @@ DictionaryAttr Elaborator::initialiser(const ast::Expr *init) {
 }
 
 /// One initialiser a leaf. One given to a field of struct type applies to all its real leaves, and where there is none
-/// the field's type has its own.
-void Elaborator::initialisers(TypeRef type, DictionaryAttr given, SmallVectorImpl<DictionaryAttr> &out) {
+/// the field's type has its own. In an array of structs it sees one block: it says how many of the leaf's dimensions
+/// count blocks.
+void Elaborator::initialisers(TypeRef type, DictionaryAttr given, SmallVectorImpl<DictionaryAttr> &out,
+                              unsigned blocks) {
   if (type->kind != Type::structure) {
+    if (given && blocks) {
+      SmallVector<NamedAttribute> attrs(given.begin(), given.end());
+      attrs.push_back(builder.getNamedAttr("block_rank", builder.getI64IntegerAttr(blocks)));
+      given = builder.getDictionaryAttr(attrs);
+    }
     out.push_back(given);
     return;
   }
   for (auto [f, t] : llvm::zip(type->decl->fields, fieldTypes(type))) {
     bool takesGiven = given && (t->kind == Type::structure || isFloat(t->elem));
-    initialisers(t, takesGiven ? given : initialiser(f.init), out);
+    initialisers(t, takesGiven ? given : initialiser(f.init), out, type->blocks.size());
   }
 }
 

@@ -1,5 +1,6 @@
-// grad, value_and_grad, vjp: the function's body goes into the region of a gnn.vjp, whose block arguments are the
-// floating-point leaves that are differentiated with respect to; gnn.back turns cotangents into gradients.
+// grad, value_and_grad, vjp, jvp: the function's body goes into the region of a gnn.vjp, whose block arguments are the
+// floating-point leaves that are differentiated with respect to; gnn.back turns cotangents into gradients. Forward mode
+// transposes reverse mode: gradients are linear in cotangents, so their own derivative takes tangents to tangents.
 #include "Elaborator.h"
 #include "llvm/ADT/STLExtras.h"
 
@@ -25,6 +26,7 @@ Value Elaborator::derivativeFunction(Call &call) {
   c.base = f.closure;
   c.derivative = call.callee == "grad"  ? DerivativeKind::grad
                  : call.callee == "vjp" ? DerivativeKind::vjp
+                 : call.callee == "jvp" ? DerivativeKind::jvp
                                         : DerivativeKind::valueAndGrad;
   CallArg *wrt = option(call, "wrt");
   c.wrt = wrt ? wrt->expr : nullptr;
@@ -33,7 +35,10 @@ Value Elaborator::derivativeFunction(Call &call) {
 }
 
 static StringRef spelling(DerivativeKind kind) {
-  return kind == DerivativeKind::grad ? "grad" : kind == DerivativeKind::vjp ? "vjp" : "value_and_grad";
+  return kind == DerivativeKind::grad  ? "grad"
+         : kind == DerivativeKind::vjp ? "vjp"
+         : kind == DerivativeKind::jvp ? "jvp"
+                                       : "value_and_grad";
 }
 
 /// The elements of a result: those of a tuple, or the one value.
@@ -174,8 +179,8 @@ std::optional<Prepared> Elaborator::prepareDerivative(const Closure &closure, Ca
     ArrayRef<Value> elements = elementsOf(y);
     const Value &first = elements.front();
     bool scalarResult = first.type->isScalar() && isFloat(first.type->elem);
-    if (target.derivative != DerivativeKind::vjp &&
-        (!scalarResult || (target.derivative == DerivativeKind::grad && y.type->kind == Type::tuple))) {
+    bool anyResult = target.derivative == DerivativeKind::vjp || target.derivative == DerivativeKind::jvp;
+    if (!anyResult && (!scalarResult || (target.derivative == DerivativeKind::grad && y.type->kind == Type::tuple))) {
       diags
           .error(Diag::notScalar, target.range,
                  "'" + spelling(target.derivative) + "' needs a scalar: the result of " + inner.callee + " is " +
@@ -211,13 +216,13 @@ std::optional<Prepared> Elaborator::prepareDerivative(const Closure &closure, Ca
       wrtValues.push_back(args[k]);
 
     Closure back;
-    back.kind = Closure::isBack;
+    back.kind = target.derivative == DerivativeKind::jvp ? Closure::isPush : Closure::isBack;
     back.range = target.range;
     back.tape = vjp.getTape();
     back.values = {y};
     back.wrtValues = std::move(wrtValues);
     back.isSingle = !tuple;
-    if (target.derivative == DerivativeKind::vjp)
+    if (anyResult)
       return tupleValue({y, closureValue(std::move(back))});
     // The first result's cotangent is 1, the others are not differentiated.
     SmallVector<mlir::Value> cotangents;
@@ -276,6 +281,66 @@ Value Elaborator::callBack(const Closure &closure, Call &call) {
     });
   }
   return ok ? gradients(closure, cotangents, at) : errorValue();
+}
+
+/// push(x_tan, ...): a tangent for each name of wrt gives one for each element of the result that has a derivative.
+Value Elaborator::callPush(const Closure &closure, Call &call) {
+  unsigned count = closure.wrtValues.size();
+  if (!accept(call, count, count))
+    return errorValue();
+  Location at = loc(call.range);
+  SmallVector<mlir::Value> tangents;
+  SmallVector<mlir::Type> gradientTypes;
+  bool ok = true;
+  for (auto [a, w] : llvm::zip(call.args, closure.wrtValues)) {
+    Value v = coerce(arg(a), w.type, a.range, "the tangent");
+    if (v.isError()) {
+      ok = false;
+      continue;
+    }
+    forEachLeaf(v, "", [&](const Value &leaf, const std::string &) {
+      if (!isFloat(leaf.type->elem))
+        return;
+      tangents.push_back(leaf.ir);
+      gradientTypes.push_back(leaf.ir.getType());
+    });
+  }
+  if (!ok)
+    return errorValue();
+  // Cotangents to gradients is a linear map; where it is taken is of no consequence.
+  const Value &y = closure.values.front();
+  SmallVector<mlir::Value> cotangents;
+  Region region;
+  Block *body = new Block;
+  region.push_back(body);
+  SmallVector<mlir::Type> tangentTypes;
+  forEachLeaf(y, "", [&](const Value &leaf, const std::string &) {
+    if (!isFloat(leaf.type->elem))
+      return;
+    cotangents.push_back(filled(at, leaf.type->elem, leaf.type->dims, 0));
+    tangentTypes.push_back(leaf.ir.getType());
+    body->addArgument(leaf.ir.getType(), at);
+  });
+  {
+    OpBuilder::InsertionGuard guard(builder);
+    builder.setInsertionPointToEnd(body);
+    auto back = gnn::BackOp::create(builder, at, gradientTypes, closure.tape, body->getArguments());
+    gnn::YieldOp::create(builder, at, back.getGradients());
+  }
+  auto transposed = gnn::VjpOp::create(builder, at, gradientTypes, gnn::TapeType::get(ctx), cotangents);
+  transposed.getBody().takeBody(region);
+  auto pushed = gnn::BackOp::create(builder, at, tangentTypes, transposed.getTape(), tangents);
+  unsigned next = 0;
+  std::vector<Value> parts;
+  for (const Value &element : elementsOf(y))
+    if (hasFloatLeaf(element))
+      parts.push_back(mapLeaves(element, [&](const Value &leaf) {
+        Value v = leaf;
+        if (isFloat(leaf.type->elem))
+          v.ir = pushed.getGradients()[next++];
+        return v;
+      }));
+  return parts.size() == 1 ? parts.front() : tupleValue(std::move(parts));
 }
 
 } // namespace gnnc::elab

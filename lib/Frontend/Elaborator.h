@@ -165,16 +165,20 @@ public:
   Value clampFunction(Call &);
   Value atan2Function(Call &);
   Value whereFunction(Call &);
+  Value pmulFunction(Call &);
   Value reduction(Call &);
   Value softmaxFunction(Call &);
   Value argExtremum(Call &);
   Value countFunction(Call &);
   Value normFunction(Call &);
+  Value varianceFunction(Call &);
+  Value einsumFunction(Call &);
   Value reshapeFunction(Call &);
   Value transposeFunction(Call &);
   Value broadcastFunction(Call &);
   Value concatFunction(Call &);
   Value splitFunction(Call &);
+  Value repeatFunction(Call &);
   Value pickFunction(Call &);
   Value oneHotFunction(Call &);
   Value iotaFunction(Call &);
@@ -234,6 +238,7 @@ private:
   mlir::Type irType(TypeRef type);
 
   llvm::ArrayRef<TypeRef> fieldTypes(TypeRef structure);
+  TypeRef inBlocks(TypeRef type, llvm::ArrayRef<Dim> blocks);
   /// The struct behind a parameter [S: struct], if it is known.
   TypeRef resolve(TypeRef type) const;
 
@@ -314,6 +319,8 @@ private:
 
   // ---- Indexing.cpp ----
   Value index(const ast::IndexExpr *e);
+  Value blockOf(const Value &base, const ast::IndexExpr *e);
+  Value selectIndex(const Value &value, unsigned dim, const Value &position, SourceRange at);
   Value gatherByIdentity(const Value &base, const Value &idx, SourceRange at, const ast::Expr *baseExpr);
   Value positional(const Value &base, const ast::IndexExpr *e);
   Value gather(const Value &source, llvm::ArrayRef<unsigned> dims, llvm::ArrayRef<Value> indices, mlir::Value fill,
@@ -348,6 +355,11 @@ private:
   std::optional<unsigned> consumedAt(const Value &x, const Value &by, SourceRange range,
                                      llvm::StringRef what = "what is reduced by this index");
   Value countBy(llvm::ArrayRef<Value> by, mlir::Location at);
+  /// One index array into the product of the targets of several.
+  Value flatIndex(llvm::ArrayRef<Value> by, mlir::Location at);
+  Value flatEntries(const Value &x, unsigned place, unsigned rank, mlir::Location at);
+  Value varianceBy(const Value &x, llvm::ArrayRef<Value> by, SourceRange at, SourceRange xRange);
+  Value varianceOver(const Value &x, llvm::ArrayRef<unsigned> dims, mlir::Location at);
   Value permute(const Value &x, llvm::ArrayRef<unsigned> perm, mlir::Location at);
   Value moveToFront(const Value &x, unsigned from, unsigned count, mlir::Location at);
   Value moveFromFront(const Value &x, unsigned to, unsigned count, mlir::Location at);
@@ -379,6 +391,8 @@ private:
   // ---- TypeExprs.cpp ----
   TypeRef typeOf(const ast::TypeExpr *t);
   TypeRef namedType(const ast::NamedType *t);
+  /// `[L]` behind a struct: as many of them.
+  TypeRef arrayOf(TypeRef structure, llvm::ArrayRef<ast::Expr *> items, SourceRange range);
   TypeRef structType(const ast::StructDecl *decl, const ast::Module *module, llvm::ArrayRef<ast::Expr *> items,
                      SourceRange range);
   TypeRef typeArgument(const ast::Expr *e);
@@ -477,7 +491,20 @@ private:
   // ---- Derivatives.cpp ----
   std::optional<Prepared> prepareDerivative(const Closure &closure, Call &call);
   Value callBack(const Closure &closure, Call &call);
+  Value callPush(const Closure &closure, Call &call);
   Value gradients(const Closure &back, mlir::ValueRange cotangents, mlir::Location at);
+
+  // ---- Rules.cpp ----
+  /// The rule that a function has of its own; null without one.
+  const ast::CustomRuleDecl *ruleOf(const ast::FnDecl *fn, const ast::Module *module) const;
+  void checkRule(const ast::CustomRuleDecl *decl, const ast::Module &module);
+  Value callRule(const ast::CustomRuleDecl *rule, Frame &callee, llvm::ArrayRef<Value> args,
+                 llvm::ArrayRef<Value> further, TypeRef expected, SourceRange range);
+  Value applyRule(const ast::CustomRuleDecl *rule, Frame &callee, llvm::ArrayRef<Value> args,
+                  llvm::function_ref<Value(llvm::ArrayRef<Value>)> run, SourceRange range);
+  void checkExtern(const ast::FnDecl *fn, const Frame &f);
+  Value externCall(const ast::FnDecl *fn, Elem elem, llvm::ArrayRef<Value> args, llvm::ArrayRef<Dim> dims,
+                   mlir::Location at);
 
   // ---- Checking.cpp ----
   void checkFunction(const ast::FnDecl *fn, const ast::Module *module);
@@ -503,7 +530,8 @@ private:
   void leavesOf(TypeRef type, const std::string &path, llvm::SmallVectorImpl<std::pair<TypeRef, std::string>> &out);
   Value unflatten(TypeRef type, llvm::ArrayRef<mlir::Value> &in);
   mlir::DictionaryAttr initialiser(const ast::Expr *init);
-  void initialisers(TypeRef type, mlir::DictionaryAttr given, llvm::SmallVectorImpl<mlir::DictionaryAttr> &out);
+  void initialisers(TypeRef type, mlir::DictionaryAttr given, llvm::SmallVectorImpl<mlir::DictionaryAttr> &out,
+                    unsigned blocks = 0);
   mlir::Attribute constantDefault(const ast::FnParam &param, TypeRef type);
   std::optional<double> constantNumber(const ast::Expr *e);
   std::optional<int64_t> constantInt(const ast::Expr *e);
@@ -538,6 +566,7 @@ private:
   /// Sizes that must not be negative when the entry is called, with what to say otherwise.
   std::vector<std::pair<SizeAttr, std::string>> conditions;
 
+  const ast::Module *mainModule = nullptr;
   /// Counters of the loops around, whose bounds are known sizes.
   llvm::DenseMap<mlir::Value, std::pair<SizeAttr, SizeAttr>> counters;
   /// Sizes that are values, by frame and value.

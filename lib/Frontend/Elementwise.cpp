@@ -297,4 +297,20 @@ Value Elaborator::noRuleFunction(Call &call) {
                      v->type->dims);
 }
 
+/// pmul(c, a): 0 where c is 0, else c * a. What adjoints downstream of a selection multiply with.
+Value Elaborator::pmulFunction(Call &call) {
+  if (!accept(call, 2, 2))
+    return errorValue();
+  std::optional<Value> c = floatArg(call, call.args[0]), a = floatArg(call, call.args[1]);
+  if (!c || !a)
+    return errorValue();
+  Value operands[] = {*c, *a};
+  SourceRange ranges[] = {call.args[0].range, call.args[1].range};
+  if (!unifyElems(operands, ranges, call.range, "'pmul'") || !jointShape(operands, ranges, call.range))
+    return errorValue();
+  mlir::Value r =
+      gnn::PmulOp::create(builder, loc(call.range), operands[0].ir.getType(), operands[0].ir, operands[1].ir);
+  return tensorValue(r, operands[0].type->elem, operands[0].type->dims);
+}
+
 } // namespace gnnc::elab

@@ -248,6 +248,13 @@ Value Elaborator::field(const ast::FieldExpr *e) {
         .note("it has nodes, edges, src and dst");
     return errorValue();
   }
+  if (base.type->kind == Type::structure && !base.type->blocks.empty()) {
+    diags
+        .error(Diag::noSuchField, e->field.range,
+               "this is an array of structs, " + str(base.type) + ": choose one of them first")
+        .note("write " + diags.sourceManager().text(e->base->range) + "[0]." + name);
+    return errorValue();
+  }
   if (base.type->kind == Type::structure) {
     for (auto [k, f] : llvm::enumerate(base.type->decl->fields))
       if (f.name.text == name)

@@ -271,10 +271,6 @@ std::optional<Prepared> Elaborator::prepareFunction(const ast::FnDecl *fn, const
 
 Value Elaborator::invokeFunction(Frame &callee, ArrayRef<Value> args, SourceRange range) {
   const ast::FnDecl *fn = callee.fn;
-  if (fn->isExtern) {
-    notSupported(range, "calling an extern function");
-    return errorValue();
-  }
   Location at = loc(range);
   Value result;
   if (checking) {
@@ -304,14 +300,23 @@ Value Elaborator::invokeFunction(Frame &callee, ArrayRef<Value> args, SourceRang
                       "' calls itself: calls are resolved at compile time, so it has no finite expansion");
       return errorValue();
     }
+    std::vector<Value> mine;
     for (auto [k, p] : llvm::enumerate(fn->params)) {
       Value v = args[k].closure ? args[k] : retype(args[k], callee.params[k]);
-      callee.scope->names[p.name.text].val = p.nondiff ? holdConstant(v, at) : v;
+      mine.push_back(p.nondiff ? holdConstant(v, at) : v);
     }
     Restore<std::optional<Location>> site(callSite, at);
     {
       Restore<Frame *> in(frame, &callee);
-      result = walkBody(callee);
+      auto run = [&](ArrayRef<Value> values) {
+        if (fn->isExtern)
+          return externCall(fn, callee.result->elem, values, {}, at);
+        for (auto [p, v] : llvm::zip(fn->params, values))
+          callee.scope->names[p.name.text].val = v;
+        return walkBody(callee);
+      };
+      const ast::CustomRuleDecl *rule = ruleOf(fn, callee.module);
+      result = rule ? applyRule(rule, callee, mine, run, range) : run(mine);
     }
     --inlineDepth;
     if (result.isError())

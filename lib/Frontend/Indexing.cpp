@@ -11,6 +11,8 @@ Value Elaborator::index(const ast::IndexExpr *e) {
   Value base = expr(e->base);
   if (base.isError())
     return base;
+  if (base.type->kind == Type::structure && !base.type->blocks.empty())
+    return blockOf(base, e);
   if (base.type->kind == Type::shape || !base.type->isTensor() || isLiteral(base.type->elem)) {
     diags.error(Diag::badOperand, e->base->range, "brackets index tensors, found " + describe(base));
     return errorValue();
@@ -62,6 +64,45 @@ Value Elaborator::gather(const Value &source, ArrayRef<unsigned> dims, ArrayRef<
   mlir::Value r = gnn::GatherOp::create(builder, at, irTensor(source.type->elem, result), source.ir, irIndices, fill,
                                         irPositions(source.type->dims, dims));
   return tensorValue(r, source.type->elem, result, source.type->target);
+}
+
+/// One struct of an array of structs.
+Value Elaborator::blockOf(const Value &base, const ast::IndexExpr *e) {
+  Value i = e->items.size() == 1 && !isa<ast::SliceExpr, ast::NoneExpr, ast::PackExpr>(e->items[0]) ? expr(e->items[0])
+                                                                                                    : unitValue();
+  if (i.isError())
+    return i;
+  bool constant = i.type->isTensor() && i.type->elem == Elem::integer;
+  if (!constant && !(i.type->isScalar() && isRuntimeInt(i.type->elem))) {
+    diags.error(Diag::badIndex, e->range, "an integer chooses one of an array of structs, " + str(base.type));
+    return errorValue();
+  }
+  Location at = loc(e->range);
+  bool ok = true;
+  Value v = mapLeaves(base, [&](const Value &leaf) {
+    if (!ok)
+      return leaf;
+    if (!constant)
+      return selectIndex(leaf, 0, i, e->items[0]->range);
+    std::optional<Value> one = dropDim(leaf, 0, i.size, e->items[0]->range);
+    ok = one.has_value();
+    return one.value_or(leaf);
+  });
+  if (!ok)
+    return errorValue();
+  Type one = *base.type;
+  one.blocks.clear();
+  return retype(v, make(std::move(one)));
+}
+
+/// The entry at a run-time position of a dimension, which is dropped.
+Value Elaborator::selectIndex(const Value &value, unsigned dim, const Value &position, SourceRange at) {
+  Dims rest = value.type->dims;
+  rest.erase(rest.begin() + dim);
+  mlir::Value checked = checkedPosition(position, value.type->dims[dim].extent, at);
+  mlir::Value r = gnn::SelectIndexOp::create(builder, loc(at), irTensor(value.type->elem, rest), value.ir, checked,
+                                             irPosition(value.type->dims, dim));
+  return tensorValue(r, value.type->elem, rest, value.type->target);
 }
 
 /// A reshape that only adds or removes dimensions of size 1.
@@ -136,12 +177,7 @@ Value Elaborator::positional(const Value &base, const ast::IndexExpr *e) {
       continue;
     }
     if (i.type->isScalar() && isRuntimeInt(i.type->elem)) {
-      Dims rest = v.type->dims;
-      rest.erase(rest.begin() + at);
-      mlir::Value position = checkedPosition(i, v.type->dims[at].extent, item->range);
-      mlir::Value r = gnn::SelectIndexOp::create(builder, loc(item->range), irTensor(v.type->elem, rest), v.ir,
-                                                 position, irPosition(v.type->dims, at));
-      v = tensorValue(r, v.type->elem, rest, v.type->target);
+      v = selectIndex(v, at, i, item->range);
       continue;
     }
     if (!i.type->isTensor() || i.type->elem != Elem::index) {

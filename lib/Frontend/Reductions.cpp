@@ -211,6 +211,35 @@ Value Elaborator::countBy(ArrayRef<Value> by, Location at) {
   return tensorValue(r, Elem::real, targets);
 }
 
+/// x with the `rank` dimensions from `place` on as one.
+Value Elaborator::flatEntries(const Value &x, unsigned place, unsigned rank, Location at) {
+  SizeAttr count = constantSize(1);
+  for (const Dim &d : ArrayRef(x.type->dims).slice(place, rank))
+    count = count.mul(d.extent);
+  Dims flat(x.type->dims.begin(), x.type->dims.begin() + place);
+  flat.push_back({Dim::size, count});
+  flat.append(x.type->dims.begin() + place + rank, x.type->dims.end());
+  return reshapeTo(x, flat, at);
+}
+
+Value Elaborator::flatIndex(ArrayRef<Value> by, Location at) {
+  Value flat = by.front();
+  ArrayRef<Dim> dims = flat.type->dims;
+  for (const Value &next : by.drop_front()) {
+    SizeAttr target = next.type->target;
+    Value size = broadcastTo(materialise(integerValue(target), Elem::i32, at), dims, {}, at);
+    mlir::Value zero = filled(at, Elem::i32, dims, 0), none = filled(at, Elem::i32, dims, -1);
+    mlir::Value joint =
+        arith::AddIOp::create(builder, at, arith::MulIOp::create(builder, at, flat.ir, size.ir), next.ir);
+    // Either one being none makes the sign of both together negative.
+    mlir::Value signs = arith::OrIOp::create(builder, at, flat.ir, next.ir);
+    mlir::Value isNone = compare(at, false, "<", signs, zero);
+    flat = tensorValue(arith::SelectOp::create(builder, at, isNone, none, joint), Elem::index, dims,
+                       flat.type->target.mul(target));
+  }
+  return flat;
+}
+
 Value Elaborator::reduceBy(Reduce kind, const Value &x, ArrayRef<Value> by, const Value *empty, SourceRange at,
                            SourceRange xRange, mlir::Value *winner) {
   std::optional<unsigned> place = consumedAt(x, by[0], xRange);
@@ -219,23 +248,23 @@ Value Elaborator::reduceBy(Reduce kind, const Value &x, ArrayRef<Value> by, cons
   Location l = loc(at);
   Elem elem = x.type->elem;
   bool extremum = kind == Reduce::max || kind == Reduce::min;
-  if (extremum && by.size() > 1) {
-    notSupported(at, "max and min by several index arrays");
-    return errorValue();
+  if ((extremum || kind == Reduce::logsumexp) && by.size() > 1) {
+    Value flat = reduceBy(kind, x, flatIndex(by, l), empty, at, xRange, winner);
+    Dims dims(flat.type->dims.begin(), flat.type->dims.begin() + *place);
+    for (const Value &i : by)
+      dims.push_back({Dim::size, i.type->target});
+    dims.append(flat.type->dims.begin() + *place + 1, flat.type->dims.end());
+    if (winner)
+      *winner = reshapeTo(tensorValue(*winner, Elem::index, flat.type->dims), dims, l).ir;
+    return reshapeTo(flat, dims, l);
   }
   Value source = x;
   SmallVector<Value> indices(by.begin(), by.end());
   unsigned rank = by[0].type->dims.size(), irRank = irDims(by[0].type->dims).size();
   // The winner of an extremum is a position along one dimension, and so are the scores of logsumexp.
   if ((extremum || kind == Reduce::logsumexp) && irRank != 1) {
-    SizeAttr count = constantSize(1);
-    for (const Dim &d : by[0].type->dims)
-      count = count.mul(d.extent);
-    Dims flat(x.type->dims.begin(), x.type->dims.begin() + *place);
-    flat.push_back({Dim::size, count});
-    flat.append(x.type->dims.begin() + *place + rank, x.type->dims.end());
-    source = reshapeTo(x, flat, l);
-    indices[0] = reshapeTo(by[0], Dims{{Dim::size, count}}, l);
+    source = flatEntries(x, *place, rank, l);
+    indices[0] = flatEntries(by[0], 0, rank, l);
     rank = 1;
   }
   Dims result;
@@ -365,10 +394,6 @@ Value Elaborator::reduction(Call &call) {
       if (empty->isError())
         return *empty;
     }
-    if (kind == Reduce::logsumexp && indices->size() > 1) {
-      notSupported(by->range, "logsumexp by several index arrays");
-      return errorValue();
-    }
     return reduceBy(kind, x, *indices, empty ? &*empty : nullptr, call.range, call.args[0].range);
   }
   SmallVector<unsigned> dims;
@@ -420,27 +445,27 @@ Value Elaborator::softmaxFunction(Call &call) {
   std::optional<std::vector<Value>> indices = byIndices(*by);
   if (!indices)
     return errorValue();
-  if (indices->size() > 1 || irDims(indices->front().type->dims).size() != 1) {
-    notSupported(by->range, "softmax by an index array of several dimensions");
-    return errorValue();
-  }
-  const Value &idx = indices->front();
-  if (logarithm) {
-    Value lse = reduceBy(Reduce::logsumexp, x, *indices, nullptr, call.range, call.args[0].range);
-    if (lse.isError())
-      return lse;
-    std::optional<unsigned> place = consumedAt(x, idx, call.args[0].range);
-    unsigned dims[] = {*place};
-    Value back = gather(lse, dims, idx, {}, at);
-    return tensorValue(arith::SubFOp::create(builder, at, x.ir, back.ir), elem, x.type->dims);
-  }
-  std::optional<unsigned> place = consumedAt(x, idx, call.args[0].range);
+  std::optional<unsigned> place = consumedAt(x, indices->front(), call.args[0].range);
   if (!place)
     return errorValue();
-  Value front = moveToFront(x, *place, 1, at);
+  // Entries of one dimension, and one index array.
+  unsigned rank = indices->front().type->dims.size();
+  bool isFlat = irDims(indices->front().type->dims).size() == 1;
+  Value entries = isFlat ? x : flatEntries(x, *place, rank, at);
+  Value idx = flatIndex(*indices, at);
+  if (!isFlat)
+    idx = flatEntries(idx, 0, rank, at);
+  if (logarithm) {
+    Value lse = reduceBy(Reduce::logsumexp, entries, idx, nullptr, call.range, call.args[0].range);
+    unsigned dims[] = {*place};
+    Value back = gather(lse, dims, idx, {}, at);
+    mlir::Value r = arith::SubFOp::create(builder, at, entries.ir, back.ir);
+    return reshapeTo(tensorValue(r, elem, entries.type->dims), x.type->dims, at);
+  }
+  Value front = moveToFront(entries, *place, 1, at);
   mlir::Value r =
       gnn::SegmentSoftmaxOp::create(builder, at, front.ir.getType(), front.ir, idx.ir, irSize(idx.type->target));
-  return moveFromFront(tensorValue(r, elem, front.type->dims), *place, 1, at);
+  return reshapeTo(moveFromFront(tensorValue(r, elem, front.type->dims), *place, 1, at), x.type->dims, at);
 }
 
 /// argmax, argmin: over a dimension, or by an index, where it is the winning entry.
@@ -462,8 +487,7 @@ Value Elaborator::argExtremum(Call &call) {
     std::optional<std::vector<Value>> indices = byIndices(*by);
     if (!indices)
       return errorValue();
-    if (indices->size() > 1 || indices->front().type->dims.size() != 1 ||
-        indices->front().type->dims[0].kind == Dim::pack) {
+    if (indices->front().type->dims.size() != 1 || indices->front().type->dims[0].kind == Dim::pack) {
       notSupported(by->range, "the winner by an index array of several dimensions");
       return errorValue();
     }
@@ -531,6 +555,116 @@ Value Elaborator::normFunction(Call &call) {
   Value squares = tensorValue(arith::MulFOp::create(builder, at, x->ir, x->ir), x->type->elem, x->type->dims);
   Value total = reduceOver(Reduce::sum, squares, dims, at);
   return tensorValue(math::SqrtOp::create(builder, at, total.ir), total.type->elem, total.type->dims);
+}
+
+//===----------------------------------------------------------------------===//
+// Variance
+//===----------------------------------------------------------------------===//
+
+/// The mean square deviation of each segment. With d the deviations from one of the segment's terms (its maximum), on
+/// which the result does not depend, it is mean(d^2) - mean(d)^2: no large common part cancels, equal terms give
+/// exactly 0, and both means come from one pass over the entries.
+Value Elaborator::varianceBy(const Value &x, ArrayRef<Value> by, SourceRange at, SourceRange xRange) {
+  std::optional<unsigned> place = consumedAt(x, by[0], xRange);
+  if (!place)
+    return errorValue();
+  Location l = loc(at);
+  Elem elem = x.type->elem;
+  unsigned rank = by[0].type->dims.size();
+  bool isFlat = irDims(by[0].type->dims).size() == 1;
+  Value entries = isFlat ? x : flatEntries(x, *place, rank, l);
+  Value idx = flatIndex(by, l);
+  if (!isFlat)
+    idx = flatEntries(idx, 0, rank, l);
+  Value term = holdConstant(reduceBy(Reduce::max, entries, idx, nullptr, at, xRange), l);
+  unsigned dims[] = {*place};
+  ArrayRef<Dim> shape = entries.type->dims;
+  Value d = tensorValue(arith::SubFOp::create(builder, l, entries.ir, gather(term, dims, idx, {}, l).ir), elem, shape);
+  Value squares = tensorValue(arith::MulFOp::create(builder, l, d.ir, d.ir), elem, shape);
+  Value mean = reduceBy(Reduce::mean, d, idx, nullptr, at, xRange);
+  Value meanSquare = reduceBy(Reduce::mean, squares, idx, nullptr, at, xRange);
+  mlir::Value v = arith::SubFOp::create(builder, l, meanSquare.ir, arith::MulFOp::create(builder, l, mean.ir, mean.ir));
+  // Rounding may leave less than 0; what lifts it to 0 has no derivative, so the variance keeps its own at 0.
+  mlir::Value zero = filled(l, elem, mean.type->dims, 0);
+  mlir::Value lift = arith::SubFOp::create(builder, l, arith::MaximumFOp::create(builder, l, v, zero), v);
+  mlir::Value held = gnn::NondiffOp::create(builder, l, lift.getType(), lift);
+  v = arith::AddFOp::create(builder, l, v, held);
+  Dims result(mean.type->dims.begin(), mean.type->dims.begin() + *place);
+  for (const Value &i : by)
+    result.push_back({Dim::size, i.type->target});
+  result.append(mean.type->dims.begin() + *place + 1, mean.type->dims.end());
+  return reshapeTo(tensorValue(v, elem, mean.type->dims), result, l);
+}
+
+/// Over dimensions: from deviations to the mean of deviations to one of the terms.
+Value Elaborator::varianceOver(const Value &x, ArrayRef<unsigned> over, Location at) {
+  Elem elem = x.type->elem;
+  ArrayRef<Dim> dims = x.type->dims;
+  SmallVector<unsigned> kept;
+  for (unsigned k = 0; k < dims.size(); ++k)
+    if (!llvm::is_contained(over, k))
+      kept.push_back(k);
+  auto minus = [&](const Value &a, const Value &reduced) {
+    return tensorValue(arith::SubFOp::create(builder, at, a.ir, broadcastTo(reduced, dims, kept, at).ir), elem, dims);
+  };
+  Value term = holdConstant(reduceOver(Reduce::max, x, over, at), at);
+  Value d = minus(x, term);
+  Value r = minus(d, reduceOver(Reduce::mean, d, over, at));
+  Value squares = tensorValue(arith::MulFOp::create(builder, at, r.ir, r.ir), elem, dims);
+  return reduceOver(Reduce::mean, squares, over, at);
+}
+
+/// var, std: biased, 0 for an empty segment. The gradient of std is 0 where it is 0, as that of the square root is.
+Value Elaborator::varianceFunction(Call &call) {
+  if (!accept(call, 1, 1, {"over", "by", "empty"}))
+    return errorValue();
+  std::optional<Value> operand = floatArg(call, call.args[0]);
+  if (!operand)
+    return errorValue();
+  const Value &x = *operand;
+  Location at = loc(call.range);
+  CallArg *over = option(call, "over"), *by = option(call, "by"), *emptyArg = option(call, "empty");
+  if (over && by) {
+    diags.error(Diag::badReduction, call.range, "a reduction goes 'over' dimensions or 'by' an index, not both");
+    return errorValue();
+  }
+  if (emptyArg && !by) {
+    diags.error(Diag::badReduction, emptyArg->range,
+                "'empty' goes with 'by': it is what a segment without entries gives");
+    return errorValue();
+  }
+  std::optional<std::vector<Value>> indices;
+  Value v;
+  if (by) {
+    indices = byIndices(*by);
+    if (!indices)
+      return errorValue();
+    v = varianceBy(x, *indices, call.range, call.args[0].range);
+  } else {
+    SmallVector<unsigned> dims;
+    if (over) {
+      std::optional<SmallVector<unsigned>> named = overDims(*over, x);
+      if (!named)
+        return errorValue();
+      dims = *named;
+    } else {
+      for (auto [k, d] : llvm::enumerate(x.type->dims))
+        if (d.kind != Dim::pack || !vars[*d.extent.getSet()].isLifted)
+          dims.push_back(k);
+    }
+    v = varianceOver(x, dims, at);
+  }
+  if (v.isError())
+    return v;
+  if (call.callee == "std")
+    v.ir = math::SqrtOp::create(builder, at, v.ir);
+  if (!emptyArg)
+    return v;
+  Value empty = coerce(arg(*emptyArg), scalar(x.type->elem), emptyArg->range, "'empty'");
+  if (empty.isError())
+    return empty;
+  std::optional<unsigned> place = consumedAt(x, indices->front(), call.args[0].range);
+  return fillEmpty(v, empty, convertElem(countBy(*indices, at), x.type->elem, at), *place, at);
 }
 
 } // namespace gnnc::elab

@@ -246,6 +246,46 @@ Value Elaborator::splitFunction(Call &call) {
   return tupleValue(std::move(parts));
 }
 
+/// repeat(x, n): n copies one behind the other, along the last dimension or `over=`.
+Value Elaborator::repeatFunction(Call &call) {
+  if (!accept(call, 2, 2, {"over"}))
+    return errorValue();
+  Value x = arg(call.args[0]), n = arg(call.args[1]);
+  if (x.isError() || n.isError())
+    return errorValue();
+  if (!x.type->isTensor() || x.type->dims.empty() || isLiteral(x.type->elem)) {
+    diags.error(Diag::badOperand, call.args[0].range, "'repeat' takes a tensor with dimensions, found " + describe(x))
+        .note("broadcast(x, [n]) makes a tensor of a scalar");
+    return errorValue();
+  }
+  if (!n.type->isTensor() || n.type->elem != Elem::integer) {
+    diags.error(Diag::badOperand, call.args[1].range, "expected how many copies, a size, found " + describe(n));
+    return errorValue();
+  }
+  unsigned dim = x.type->dims.size() - 1;
+  if (CallArg *over = option(call, "over")) {
+    std::optional<unsigned> position = positionArg(*over, x);
+    if (!position)
+      return errorValue();
+    dim = *position;
+  }
+  if (x.type->dims[dim].kind == Dim::pack) {
+    diags.error(Diag::badOperand, call.args[0].range,
+                "'repeat' can't repeat a pack of dimensions, found " + describe(x));
+    return errorValue();
+  }
+  if (!requireNonNegative(n.size, call.args[1].range, "the number of copies is negative"))
+    return errorValue();
+  Location at = loc(call.range);
+  Dims wide = x.type->dims, result = x.type->dims;
+  wide.insert(wide.begin() + dim, {Dim::size, n.size});
+  result[dim] = {Dim::size, n.size.mul(x.type->dims[dim].extent)};
+  SmallVector<unsigned> where;
+  for (unsigned k = 0; k < x.type->dims.size(); ++k)
+    where.push_back(k < dim ? k : k + 1);
+  return reshapeTo(broadcastTo(x, wide, where, at), result, at);
+}
+
 /// pick(x, i): of every x[n, :] the element that i[n] points at. A selection and a sum: its adjoint needs no scatter.
 Value Elaborator::pickFunction(Call &call) {
   if (!accept(call, 2, 2))
@@ -394,7 +434,7 @@ Value Elaborator::uniformFunction(Call &call) {
   return tensorValue(r, Elem::real, *dims);
 }
 
-/// randn[n, F](key): normal numbers, by Box and Muller (1958) from two uniform ones each.
+/// randn[n, F](key): standard normal numbers, by the transform of Box and Muller (1958) from two uniform draws.
 Value Elaborator::randnFunction(Call &call) {
   if (!accept(call, 1, 1, {}, true))
     return errorValue();
@@ -404,18 +444,18 @@ Value Elaborator::randnFunction(Call &call) {
     return errorValue();
   Location at = loc(call.range);
   RankedTensorType type = irTensor(Elem::real, *dims);
-  auto draw = [&](int64_t number) -> mlir::Value {
+  auto draw = [&](int64_t number) {
     mlir::Value folded =
-        gnn::FoldKeyOp::create(builder, at, key.ir.getType(), key.ir, constantInteger(at, Elem::i64, number));
-    return gnn::UniformOp::create(builder, at, type, folded);
+        gnn::FoldKeyOp::create(builder, at, key.ir.getType(), key.ir, constantInteger(at, Elem::key, number));
+    return gnn::UniformOp::create(builder, at, type, folded).getResult();
   };
-  auto number = [&](double value) { return filled(at, Elem::real, *dims, value); };
-  // 1 - u is in (0, 1], so that its logarithm is finite.
-  mlir::Value open = arith::SubFOp::create(builder, at, number(1), draw(0));
-  mlir::Value square = arith::MulFOp::create(builder, at, number(-2), math::LogOp::create(builder, at, open));
-  mlir::Value radius = math::SqrtOp::create(builder, at, square);
-  mlir::Value angle = arith::MulFOp::create(builder, at, number(2 * M_PI), draw(1));
-  mlir::Value r = arith::MulFOp::create(builder, at, radius, math::CosOp::create(builder, at, angle));
+  auto constant = [&](double c) { return filled(at, Elem::real, *dims, c); };
+  // 1 - u is in (0, 1], so its logarithm is finite.
+  mlir::Value u = arith::SubFOp::create(builder, at, constant(1), draw(0));
+  mlir::Value square = arith::MulFOp::create(builder, at, constant(-2), math::LogOp::create(builder, at, u));
+  mlir::Value angle = arith::MulFOp::create(builder, at, constant(2 * M_PI), draw(1));
+  mlir::Value r = arith::MulFOp::create(builder, at, math::SqrtOp::create(builder, at, square),
+                                        math::CosOp::create(builder, at, angle));
   return tensorValue(r, Elem::real, *dims);
 }
 

@@ -150,11 +150,29 @@ TypeRef Elaborator::namedType(const ast::NamedType *t) {
     return errorType();
   }
   unsigned groups = t->brackets.size(), expected = decl->generics.empty() ? 0 : 1;
-  if (groups > expected) {
-    notSupported(t->brackets[expected].range, "a number of blocks of a struct");
+  TypeRef type =
+      structType(decl, module, expected && groups ? t->brackets.front().items : ArrayRef<ast::Expr *>(), t->range);
+  for (unsigned k = expected; k < groups && !type->isError(); ++k)
+    type = arrayOf(type, t->brackets[k].items, t->brackets[k].range);
+  return type;
+}
+
+TypeRef Elaborator::arrayOf(TypeRef structure, ArrayRef<ast::Expr *> items, SourceRange range) {
+  std::optional<Dims> count = dimensions(items);
+  if (!count)
+    return errorType();
+  if (count->size() != 1 || count->front().kind == Dim::pack || !structure->blocks.empty()) {
+    diags.error(Diag::badType, range,
+                "an array of structs has one number of blocks, such as " + str(structure) + "[4]");
     return errorType();
   }
-  return structType(decl, module, groups ? t->brackets.front().items : ArrayRef<ast::Expr *>(), t->range);
+  if (llvm::any_of(structure->args, [](const StructArg &a) { return a.type != nullptr; })) {
+    notSupported(range, "an array of structs that take struct types");
+    return errorType();
+  }
+  Type t = *structure;
+  t.blocks = *count;
+  return make(std::move(t));
 }
 
 TypeRef Elaborator::structType(const ast::StructDecl *decl, const ast::Module *module, ArrayRef<ast::Expr *> items,
@@ -234,14 +252,22 @@ TypeRef Elaborator::typeArgument(const ast::Expr *e) {
   if (const auto *n = dyn_cast<ast::NameExpr>(e))
     if (Binding *b = lookup(n->name); b && b->kind == Binding::typeParameter)
       return b->type;
-  ArrayRef<ast::Expr *> items;
+  // Groups of brackets, the outermost first.
+  SmallVector<const ast::IndexExpr *> groups;
   const ast::Expr *head = e;
-  if (const auto *i = dyn_cast<ast::IndexExpr>(e)) {
-    items = i->items;
+  while (const auto *i = dyn_cast<ast::IndexExpr>(head)) {
+    groups.insert(groups.begin(), i);
     head = i->base;
   }
   auto [decl, module] = structNamed(head);
-  return decl ? structType(decl, module, items, e->range) : errorType();
+  if (!decl)
+    return errorType();
+  unsigned expected = decl->generics.empty() ? 0 : 1;
+  TypeRef type =
+      structType(decl, module, expected && !groups.empty() ? groups.front()->items : ArrayRef<ast::Expr *>(), e->range);
+  for (unsigned k = expected; k < groups.size() && !type->isError(); ++k)
+    type = arrayOf(type, groups[k]->items, groups[k]->range);
+  return type;
 }
 
 void Elaborator::declareGenerics(ArrayRef<ast::GenericParam> generics) {

@@ -47,7 +47,7 @@ bool Elaborator::same(TypeRef a, TypeRef b) const {
   case Type::shape:
     return a->dims == b->dims;
   case Type::structure:
-    return a->decl == b->decl && llvm::all_of(llvm::zip(a->args, b->args), [&](auto pair) {
+    return a->decl == b->decl && a->blocks == b->blocks && llvm::all_of(llvm::zip(a->args, b->args), [&](auto pair) {
              auto &[x, y] = pair;
              return x.type ? y.type && same(x.type, y.type) : x.size == y.size;
            });
@@ -125,12 +125,15 @@ std::string Elaborator::str(TypeRef t) const {
     std::string text = t->decl->name.text.str();
     if (!t->module->name.empty() && frame && t->module != frame->module)
       text = t->module->name.str() + "." + text;
-    if (t->args.empty())
-      return text;
-    text += "[";
-    llvm::interleave(
-        t->args, [&](const StructArg &a) { text += a.type ? str(a.type) : str(a.size); }, [&] { text += ", "; });
-    return text + "]";
+    if (!t->args.empty()) {
+      text += "[";
+      llvm::interleave(
+          t->args, [&](const StructArg &a) { text += a.type ? str(a.type) : str(a.size); }, [&] { text += ", "; });
+      text += "]";
+    }
+    for (const Dim &d : t->blocks)
+      text += str(d);
+    return text;
   }
   case Type::opaque:
     return structVars[t->parameter].name;
@@ -259,6 +262,7 @@ TypeRef Elaborator::substitute(TypeRef type, unsigned of) {
     return type;
   Type t = *type;
   t.dims = substitute(type->dims, of);
+  t.blocks = substitute(type->blocks, of);
   t.target = substitute(t.target, of);
   t.src = substitute(t.src, of);
   t.dst = substitute(t.dst, of);
@@ -376,9 +380,19 @@ ArrayRef<TypeRef> Elaborator::fieldTypes(TypeRef s) {
   openStructs.push_back(s->decl);
   SmallVector<TypeRef> fields;
   for (const ast::StructField &f : s->decl->fields)
-    fields.push_back(typeOf(f.type));
+    fields.push_back(inBlocks(typeOf(f.type), s->blocks));
   openStructs.pop_back();
   return fieldCache[s] = std::move(fields);
+}
+
+/// The type of what an array of structs holds of a field.
+TypeRef Elaborator::inBlocks(TypeRef type, ArrayRef<Dim> blocks) {
+  if (blocks.empty() || (type->kind != Type::tensor && type->kind != Type::structure))
+    return type;
+  Type t = *type;
+  Dims &dims = type->kind == Type::tensor ? t.dims : t.blocks;
+  dims.insert(dims.begin(), blocks.begin(), blocks.end());
+  return make(std::move(t));
 }
 
 } // namespace gnnc::elab

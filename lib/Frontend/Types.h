@@ -58,6 +58,7 @@ struct Type {
   const ast::StructDecl *decl = nullptr;
   const ast::Module *module = nullptr;
   llvm::SmallVector<StructArg, 4> args;
+  Dims blocks; // of an array of structs, `Block[F][L]`: every leaf has these dimensions first
   // opaque: the parameter's number
   unsigned parameter = 0;
   // graph
@@ -91,7 +92,7 @@ struct Value {
   bool isError() const { return type->isError(); }
 };
 
-enum class DerivativeKind : uint8_t { grad, valueAndGrad, vjp };
+enum class DerivativeKind : uint8_t { grad, valueAndGrad, vjp, jvp };
 
 /// A function as a value, resolved at compile time.
 struct Closure {
@@ -102,6 +103,7 @@ struct Closure {
     isParameter,  // a parameter of function type: its signature, and what was passed
     isDerivative, // grad(f, wrt=x)
     isBack,       // the second result of vjp
+    isPush,       // the second result of jvp
   } kind = isFunction;
   const ast::FnDecl *fn = nullptr;
   const ast::Module *module = nullptr;
@@ -115,10 +117,10 @@ struct Closure {
   DerivativeKind derivative = DerivativeKind::grad;
   const ast::Expr *wrt = nullptr;
   SourceRange range;
-  // back
+  // back and push
   mlir::Value tape;
-  std::vector<Value> values;    // the result whose cotangents it takes
-  std::vector<Value> wrtValues; // what the gradients are of
+  std::vector<Value> values;    // the result, of which back takes cotangents and push gives tangents
+  std::vector<Value> wrtValues; // what back gives gradients of, and push takes tangents of
   bool isSingle = true;         // one gradient, or a tuple
 };
 

@@ -81,7 +81,7 @@ bool Elaborator::unify(TypeRef param, TypeRef arg, unsigned of, SmallVectorImpl<
       if (p.type ? !a.type || !unify(p.type, a.type, of, deferred)
                  : !a.size || !unifySize(p.size, a.size, of, deferred))
         return false;
-    return true;
+    return unifyDims(param->blocks, arg->blocks, of, deferred);
   case Type::graph:
     return unifySize(param->src, arg->src, of, deferred) && unifySize(param->dst, arg->dst, of, deferred) &&
            unifySize(param->edges, arg->edges, of, deferred);

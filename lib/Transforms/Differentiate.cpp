@@ -173,7 +173,11 @@ LogicalResult Sweep::visit(Operation *op) {
     return visitFor(loop);
   if (auto rule = dyn_cast<DifferentiableOpInterface>(op))
     return rule.buildAdjoint(*this);
-  if (refused->insert(op->getLoc()).second)
+  bool isFirst = refused->insert(op->getLoc()).second;
+  if (auto call = dyn_cast<ExternCallOp>(op); call && isFirst)
+    op->emitError() << "'" << call.getSymbol()
+                    << "' is extern and has no derivative; give it a rule with custom_vjp, or mark it nondiff(...)";
+  else if (isFirst)
     op->emitError() << nameOf(op) << " has no derivative; mark it nondiff(...) if that is meant";
   return failure();
 }
@@ -292,7 +296,19 @@ struct DifferentiatePass : gnnc::gnn::impl::DifferentiateBase<DifferentiatePass>
       vjp = next();
     }
     if (!ok)
-      signalPassFailure();
+      return signalPassFailure();
+    // What is left of rules is what they were put in place of.
+    getOperation()->walk([](CustomRuleOp op) {
+      Block &body = op.getBody().front();
+      for (auto [argument, input] : llvm::zip_equal(body.getArguments(), op.getInputs()))
+        argument.replaceAllUsesWith(input);
+      Operation *yield = body.getTerminator();
+      SmallVector<Value> results(yield->operand_begin(), yield->operand_end());
+      yield->erase();
+      op->getBlock()->getOperations().splice(op->getIterator(), body.getOperations());
+      op.replaceAllUsesWith(results);
+      op.erase();
+    });
   }
 
   LogicalResult expand(VjpOp vjp) {

@@ -413,7 +413,8 @@ LogicalResult Former::contract(ContractOp contract) {
     SizeAttr size = SizeAttr::constant(ctx, 1);
     for (int64_t label : labels) {
       const auto *it = llvm::find(l, label);
-      size = size.mul(it != l.end() ? dimsOf(lhs)[it - l.begin()] : dimsOf(rhs)[llvm::find(r, label) - r.begin()]);
+      size = size.mul(it != l.end() ? dimsOf(contract.getLhs())[it - l.begin()]
+                                    : dimsOf(contract.getRhs())[llvm::find(r, label) - r.begin()]);
     }
     return size;
   };

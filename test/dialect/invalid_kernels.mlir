@@ -175,7 +175,7 @@ func.func @check_index(%i: tensor<f32, #gnn.dims<>>) {
 // -----
 
 func.func @yield_elsewhere(%x: tensor<f32, #gnn.dims<>>) {
-  // expected-error@+1 {{'gnn.yield' op expects parent op to be one of 'gnn.vjp, gnn.if, gnn.for, gnn.while, gnn.kernel, gnn.group'}}
+  // expected-error@+1 {{'gnn.yield' op expects parent op to be one of 'gnn.vjp, gnn.custom_rule, gnn.if, gnn.for, gnn.while, gnn.kernel, gnn.group'}}
   gnn.yield %x : tensor<f32, #gnn.dims<>>
 }
 

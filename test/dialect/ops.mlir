@@ -142,3 +142,26 @@ func.func @kernels(%order: !gnn.order<s0, s1>, %src: tensor<?xi32, #gnn.dims<s1>
   %product = gnn.gemm %x, %w m <s0> n <4> k <8> : (tensor<?x8xf32, #gnn.dims<s0, 8>>, tensor<8x4xf32, #gnn.dims<8, 4>>) -> tensor<?x4xf32, #gnn.dims<s0, 4>>
   return
 }
+
+// CHECK-LABEL: @rules
+func.func @rules(%x: tensor<?xf32, #gnn.dims<s0>>) -> tensor<?xf32, #gnn.dims<s0>> {
+  // CHECK: gnn.custom_rule(%{{.*}}) {
+  // CHECK: } rule {
+  %y = gnn.custom_rule(%x) {
+  ^bb0(%a: tensor<?xf32, #gnn.dims<s0>>):
+    %b = gnn.extern_call "lookup"(%a) : (tensor<?xf32, #gnn.dims<s0>>) -> tensor<?xf32, #gnn.dims<s0>>
+    gnn.yield %b : tensor<?xf32, #gnn.dims<s0>>
+  } rule {
+  ^bb0(%a: tensor<?xf32, #gnn.dims<s0>>, %b_adj: tensor<?xf32, #gnn.dims<s0>>):
+    gnn.yield %b_adj : tensor<?xf32, #gnn.dims<s0>>
+  } : (tensor<?xf32, #gnn.dims<s0>>) -> tensor<?xf32, #gnn.dims<s0>>
+  // CHECK: gnn.custom_rule forward(%{{.*}}) {
+  %z = gnn.custom_rule forward(%y) {
+  ^bb0(%a: tensor<?xf32, #gnn.dims<s0>>):
+    gnn.yield %a : tensor<?xf32, #gnn.dims<s0>>
+  } rule {
+  ^bb0(%a: tensor<?xf32, #gnn.dims<s0>>, %a_tan: tensor<?xf32, #gnn.dims<s0>>):
+    gnn.yield %a_tan : tensor<?xf32, #gnn.dims<s0>>
+  } : (tensor<?xf32, #gnn.dims<s0>>) -> tensor<?xf32, #gnn.dims<s0>>
+  return %z : tensor<?xf32, #gnn.dims<s0>>
+}

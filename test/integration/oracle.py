@@ -295,6 +295,122 @@ def pna(graph, a):
     return np.array(out)
 
 
+def dense(a, path, x):
+    return x @ a[path + ".w"] + a[path + ".b"]
+
+
+def perceptron(a, path, x):
+    return dense(a, path + ".out", np.tanh(dense(a, path + ".hidden", x)))
+
+
+def pooled(graph, width, message, how):
+    """[n, width]: how(messages into each node), 0 where there is none; message(edge, source, target)."""
+    out = np.zeros((graph[0], width))
+    for i, edges in enumerate(in_edges(graph[0], graph[2])):
+        if edges:
+            out[i] = how([message(k, graph[1][k], i) for k in edges])
+    return out
+
+
+def sigmoid(x):
+    return 1 / (1 + np.exp(-x))
+
+
+def gine(graph, a):
+    x = a["x"]
+    message = lambda k, j, i: np.maximum(x[j] + dense(a, "p.edge", a["e"][k]), 0)
+    return perceptron(a, "p.mlp", (1 + a["p.eps"]) * x + pooled(graph, x.shape[1], message, total))
+
+
+def agnn_no_loops(graph, a):
+    x = a["x"]
+    unit = [row / np.sqrt(row @ row) if row @ row > 0 else 0 * row for row in x]
+    score = lambda k, i, head: a["p.beta"] * (unit[graph[1][k]] @ unit[i])
+    return weighed(graph, score, lambda k, head: x[graph[1][k]], (1, x.shape[1]))[:, 0]
+
+
+def agnn(graph, a):
+    return agnn_no_loops(replaced_loops(graph)[0], a)
+
+
+def nn_conv(graph, a, how=average):
+    x, (width, out) = a["x"], a["p.root"].shape
+    message = lambda k, j, i: x[j] @ perceptron(a, "p.edge", a["e"][k]).reshape(width, out)
+    return x @ a["p.root"] + pooled(graph, out, message, how) + a["p.b"]
+
+
+def nn_conv_sum(graph, a):
+    return nn_conv(graph, a, total)
+
+
+def res_gated(graph, a):
+    x = a["x"]
+    message = lambda k, j, i: sigmoid(dense(a, "p.receive", x[i]) + dense(a, "p.send", x[j])) * dense(a, "p.value", x[j])
+    return dense(a, "p.root", x) + pooled(graph, len(a["p.root.b"]), message, total)
+
+
+def cg_conv(graph, a):
+    x = a["x"]
+
+    def message(k, j, i):
+        z = np.concatenate([x[i], x[j], a["e"][k]])
+        return sigmoid(dense(a, "p.gate", z)) * np.logaddexp(dense(a, "p.value", z), 0)
+
+    return x + pooled(graph, x.shape[1], message, total)
+
+
+def megnet_both(graph, a):
+    x = a["x"]
+    message = lambda k, j, i: perceptron(a, "p.edge", np.concatenate([x[i], x[j], a["e"][k]]))
+    width = len(a["p.edge.out.b"])
+    nodes = perceptron(a, "p.node", np.concatenate([x, pooled(graph, width, message, average)], axis=1))
+    return np.concatenate([nodes, pooled(graph, width, message, total)], axis=1)
+
+
+def gmm(graph, a):
+    x, kernels = a["x"], range(len(a["p.mu"]))
+
+    def message(k, j, i):
+        z = (a["e"][k] - a["p.mu"]) / a["p.sigma"]
+        return sum(np.exp(-0.5 * z[n] @ z[n]) * (x[j] @ a["p.theta"][:, n]) for n in kernels) / len(a["p.mu"])
+
+    return x @ a["p.root"] + pooled(graph, len(a["p.b"]), message, average) + a["p.b"]
+
+
+def normalised(rows, axis):
+    return (rows - rows.mean(axis=axis, keepdims=True)) / np.sqrt(rows.var(axis=axis, keepdims=True) + 1e-5)
+
+
+def layer_norm(graph, a):
+    return normalised(a["x"], 1) * a["p.gain"] + a["p.b"]
+
+
+def batch_norm(graph, a):
+    return normalised(a["x"], 0) * a["p.gain"] + a["p.b"]
+
+
+def by_source(graph, a, how):
+    """[e, F]: the targets' features, changed together with those of the same source's other targets."""
+    n, src, dst = graph
+    out = np.zeros((len(src), a["x"].shape[1]))
+    for edges in in_edges(n, src):
+        if edges:
+            out[edges] = how(a["x"][[dst[k] for k in edges]])
+    return out
+
+
+def instance_norm(graph, a):
+    return by_source(graph, a, lambda rows: normalised(rows, 0)) * a["p.gain"] + a["p.b"]
+
+
+def graph_norm(graph, a):
+    def how(rows):
+        rows = rows - a["p.alpha"] * rows.mean(axis=0)
+        return rows / np.sqrt(np.mean(rows**2, axis=0) + 1e-5)
+
+    return by_source(graph, a, how) * a["p.norm.gain"] + a["p.norm.b"]
+
+
 def spmm(graph, a):
     n, src, dst = graph
     matrix = np.zeros((n, n))
@@ -366,6 +482,26 @@ def shapes(name, n, edges):
             return x
         case "pna":
             return x | {"delta": ()} | linear("p.message", 2 * i, i) | linear("p.update", 13 * i, o)
+        case "gine":
+            return x | features | {"p.eps": ()} | linear("p.edge", e, i) | mlp("p.mlp", i)
+        case "agnn" | "agnn_no_loops":
+            return x | {"p.beta": ()}
+        case "nn_conv" | "nn_conv_sum":
+            edge = linear("p.edge.hidden", e, hidden) | linear("p.edge.out", hidden, i * o)
+            return x | features | edge | {"p.root": (i, o), "p.b": (o,)}
+        case "res_gated":
+            return x | linear("p.receive", i, o) | linear("p.send", i, o) | linear("p.value", i, o) | linear("p.root", i, o)
+        case "cg_conv":
+            return x | features | linear("p.gate", 2 * i + e, i) | linear("p.value", 2 * i + e, i)
+        case "megnet_both":
+            return x | features | mlp("p.edge", 2 * i + e) | mlp("p.node", i + o)
+        case "gmm":
+            kernels = {"p.theta": (i, 4, o), "p.mu": (4, e), "p.sigma": (4, e)}
+            return x | features | kernels | {"p.root": (i, o), "p.b": (o,)}
+        case "layer_norm" | "batch_norm" | "instance_norm":
+            return x | {"p.gain": (i,), "p.b": (i,)}
+        case "graph_norm":
+            return x | {"p.norm.gain": (i,), "p.norm.b": (i,), "p.alpha": (i,)}
         case "spmm":
             return x | weights
         case "u_dot_v":
@@ -377,7 +513,7 @@ def shapes(name, n, edges):
 def arguments(name, graph, rng):
     """Random arguments of a layer on a graph."""
     values = {path: rng.standard_normal(shape) for path, shape in shapes(name, graph[0], len(graph[1])).items()}
-    for path in ("w", "delta"):  # degrees and their scale are positive, so that nothing is near the kink at 0
+    for path in ("w", "delta", "p.sigma"):  # degrees and widths are positive, so that nothing is near the kink at 0
         if path in values:
             values[path] = rng.uniform(0.2, 2.0, values[path].shape)
     return values
@@ -388,7 +524,8 @@ LAYERS = {
     for function in (
         gcn, gcn_no_loops, sage_mean, sage_max, graph_conv, graph_conv_mean, graph_conv_max, gin, gat, gat_no_loops, gat_edge,
         gatv2, gatv2_no_loops, gatv2_edge, gatv2_edge_loops, transformer, transformer_edge, transformer_edge_loops, transformer_gated,
-        edge_conv, edge_conv_linear, pna_aggregate, pna, spmm, u_dot_v, u_dot_v_heads,
+        gine, agnn, agnn_no_loops, nn_conv, nn_conv_sum, res_gated, cg_conv, megnet_both, gmm, layer_norm, batch_norm, instance_norm,
+        graph_norm, edge_conv, edge_conv_linear, pna_aggregate, pna, spmm, u_dot_v, u_dot_v_heads,
     )
 }  # fmt: skip
 

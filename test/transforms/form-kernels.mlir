@@ -44,6 +44,18 @@ func.func @products(%x: tensor<?x4xf32, #gnn.dims<s0, 4>>, %w: tensor<4x2x8xf32,
 
 // -----
 
+// An operand whose dimensions stand in another order is brought into shape first; the sizes are those of the labels.
+
+// CHECK-LABEL: func @bases
+// CHECK: gnn.gemm %{{.*}}, %{{.*}} m <s0> n <16> k <4>
+// CHECK-SAME: -> tensor<?x2x8xf32, #gnn.dims<s0, 2, 8>>
+func.func @bases(%x: tensor<?x4xf32, #gnn.dims<s0, 4>>, %w: tensor<2x4x8xf32, #gnn.dims<2, 4, 8>>) -> tensor<?x2x8xf32, #gnn.dims<s0, 2, 8>> {
+  %y = gnn.contract %x [0, 1], %w [2, 1, 3] -> [0, 2, 3] : (tensor<?x4xf32, #gnn.dims<s0, 4>>, tensor<2x4x8xf32, #gnn.dims<2, 4, 8>>) -> tensor<?x2x8xf32, #gnn.dims<s0, 2, 8>>
+  return %y : tensor<?x2x8xf32, #gnn.dims<s0, 2, 8>>
+}
+
+// -----
+
 // A product with a label in all three (heads) is no plain product: a kernel.
 
 // CHECK-LABEL: func @per_head

@@ -695,6 +695,20 @@ def Gnn_PmulOp : Gnn_ElementwiseOp<"pmul"> {
   let hasFolder = 1;
 }
 
+def Gnn_ExternCallOp : Gnn_PureOp<"extern_call", [SameOperandsAndResultShape] # ElementwiseMappable.traits> {
+  let summary = "A C function of numbers, called for every element";
+  let description = [{
+    It has no derivative rule. The function is expected to be pure; the symbol is found when the model is loaded.
+
+    ```mlir
+    %y = gnn.extern_call "lookup"(%x) : (tensor<?xf32, #gnn.dims<s0>>) -> tensor<?xf32, #gnn.dims<s0>>
+    ```
+  }];
+  let arguments = (ins StrAttr:$symbol, Variadic<AnyType>:$operands);
+  let results = (outs AnyType:$result);
+  let assemblyFormat = "$symbol `(` $operands `)` attr-dict `:` functional-type(operands, results)";
+}
+
 def Gnn_NoRuleOp : Gnn_PureOp<"no_rule", [SameOperandsAndResultType]> {
   let summary = "The identity, with no derivative rule: shows that an active op without one is refused";
   let description = [{
@@ -791,8 +805,8 @@ def Gnn_BackOp : Gnn_Op<"back"> {
   let hasVerifier = 1;
 }
 
-def Gnn_YieldOp : Gnn_Op<"yield", [Pure, ReturnLike, Terminator, ParentOneOf<["VjpOp", "IfOp", "ForOp", "WhileOp", "KernelOp",
-                                                                                "GroupOp"]>]> {
+def Gnn_YieldOp : Gnn_Op<"yield", [Pure, ReturnLike, Terminator, ParentOneOf<["VjpOp", "CustomRuleOp", "IfOp", "ForOp",
+                                                                                "WhileOp", "KernelOp", "GroupOp"]>]> {
   let summary = "Ends a region with its values";
   let description = [{
     ```mlir
@@ -802,6 +816,34 @@ def Gnn_YieldOp : Gnn_Op<"yield", [Pure, ReturnLike, Terminator, ParentOneOf<["V
   let arguments = (ins Variadic<AnyType>:$values);
   let assemblyFormat = "($values^ `:` type($values))? attr-dict";
   let builders = [OpBuilder<(ins), [{ }]>];
+}
+
+def Gnn_CustomRuleOp : Gnn_DiffOp<"custom_rule", [SingleBlockImplicitTerminator<"YieldOp">]> {
+  let summary = "A computation with a derivative rule of its own";
+  let description = [{
+    `body` computes the results from the inputs, which are all that has a derivative; what the regions use from outside
+    is constant. Without `forward`, `rule` takes the inputs and a cotangent for each floating-point result, and yields a
+    gradient for each input. With it, `rule` takes the inputs and a tangent for each, and yields a tangent for each
+    floating-point result; reverse mode transposes it. `gnn-differentiate` leaves the body alone in the end.
+
+    ```mlir
+    %y = gnn.custom_rule(%x) {
+    ^bb0(%a: tensor<?xf32, #gnn.dims<s0>>):
+      %b = math.floor %a : tensor<?xf32, #gnn.dims<s0>>
+      gnn.yield %b : tensor<?xf32, #gnn.dims<s0>>
+    } rule {
+    ^bb0(%a: tensor<?xf32, #gnn.dims<s0>>, %b_adj: tensor<?xf32, #gnn.dims<s0>>):
+      gnn.yield %b_adj : tensor<?xf32, #gnn.dims<s0>>
+    } : (tensor<?xf32, #gnn.dims<s0>>) -> tensor<?xf32, #gnn.dims<s0>>
+    ```
+  }];
+  let arguments = (ins Variadic<Gnn_Tensor>:$inputs, UnitAttr:$forward);
+  let results = (outs Variadic<Gnn_Tensor>:$values);
+  let regions = (region SizedRegion<1>:$body, SizedRegion<1>:$rule);
+  let assemblyFormat = [{
+    (`forward` $forward^)? `(` $inputs `)` $body `rule` $rule attr-dict `:` functional-type(operands, results)
+  }];
+  let hasVerifier = 1;
 }
 
 def Gnn_NondiffOp : Gnn_PureOp<"nondiff", [SameOperandsAndResultType]> {
