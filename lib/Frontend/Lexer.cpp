@@ -1,4 +1,4 @@
-// The lexer: cuts a file into tokens, remembers documentation comments, and reports what is no text of the language.
+// The lexer: cuts a file into tokens, remembers comments, and reports what is no text of the language.
 #include "gnnc/Frontend/Lexer.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringSwitch.h"
@@ -154,6 +154,8 @@ void Lexer::skipComment() {
     doc = doc.to(range(begin, at));
   else
     doc = SourceRange();
+  list.comments.push_back(
+      {range(begin, begin + comment.rtrim().size()), static_cast<uint32_t>(list.tokens.size()), startsLine});
   checkEncoding(begin);
 }
 

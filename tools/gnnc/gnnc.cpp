@@ -1,6 +1,7 @@
 // gnnc's command line. It fills CompileOptions and hands over to the driver.
 #include "StandardLibrary.h"
 #include "gnnc/Driver/Compiler.h"
+#include "gnnc/Driver/Format.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/InitLLVM.h"
 #include "llvm/Support/Process.h"
@@ -54,7 +55,15 @@ std::string parseSize(llvm::StringRef text, CompileOptions &options) {
   return "";
 }
 
-/// Options that every command has.
+/// Options on messages.
+void addMessageOptions(CLI::App &command, unsigned &errorLimit, std::string &colour) {
+  command.add_option("--error-limit", errorLimit, "Show at most N errors (20); 0 shows all")->type_name("N");
+  command.add_option("--color", colour, "Colour messages: auto (default), always, never")
+      ->type_name("WHEN")
+      ->check(CLI::IsMember({"auto", "always", "never"}).description(""));
+}
+
+/// Options of every command that compiles.
 void addCommonOptions(CLI::App &command, CompileOptions &options, std::string &colour) {
   command
       .add_option_function<std::vector<std::string>>(
@@ -72,10 +81,7 @@ void addCommonOptions(CLI::App &command, CompileOptions &options, std::string &c
       ->type_name("FOLDER")
       ->allow_extra_args(false);
   addChoice(command, "--real", options.real, realNames, "What 'real' is: f32 (default) or f64")->type_name("TYPE");
-  command.add_option("--error-limit", options.errorLimit, "Show at most N errors (20); 0 shows all")->type_name("N");
-  command.add_option("--color", colour, "Colour messages: auto (default), always, never")
-      ->type_name("WHEN")
-      ->check(CLI::IsMember({"auto", "always", "never"}).description(""));
+  addMessageOptions(command, options.errorLimit, colour);
 }
 } // namespace
 
@@ -113,20 +119,42 @@ int main(int argc, char **argv) {
   check.add_option("inputs", checkInputs, "The programs; '-' is standard input")->required()->type_name("FILE.gnn");
   addCommonOptions(check, options, colour);
 
+  FormatOptions formatting;
+  CLI::App &format = *app.add_subcommand("fmt", "Lay out programs; the result goes to standard output");
+  format.add_option("inputs", formatting.inputs, "The programs; '-' is standard input")
+      ->required()
+      ->type_name("FILE.gnn");
+  CLI::Option *formatOutput = format.add_option("-o", formatting.output, "Where to write")->type_name("FILE");
+  CLI::Option *inPlace = format.add_flag("--in-place", formatting.inPlace, "Write each file in its own place");
+  format.add_flag("--check", formatting.check, "Write nothing; name the files that would change, and fail")
+      ->excludes(inPlace)
+      ->excludes(formatOutput);
+  formatOutput->excludes(inPlace);
+  addMessageOptions(format, formatting.errorLimit, colour);
+
   try {
     app.parse(argc, argv);
+    if (format.parsed() && !formatting.check && !formatting.inPlace && formatting.inputs.size() > 1)
+      throw CLI::ValidationError("fmt", "several programs need --in-place or --check");
+    if (formatting.inPlace && llvm::is_contained(formatting.inputs, "-"))
+      throw CLI::ValidationError("--in-place", "standard input has no place to write to");
   } catch (const CLI::ParseError &error) {
     if (error.get_exit_code() == 0)
       return app.exit(error); // --help, --version
-    bool noCommand = !build.parsed() && !check.parsed() && error.get_name() == "RequiredError";
-    llvm::errs() << "gnnc: error: " << (noCommand ? "say what to do: build or check" : error.what()) << "\n";
-    llvm::errs() << "gnnc: see 'gnnc " << (build.parsed() ? "build " : check.parsed() ? "check " : "") << "--help'\n";
+    std::vector<CLI::App *> commands = app.get_subcommands();
+    bool noCommand = commands.empty() && error.get_name() == "RequiredError";
+    llvm::errs() << "gnnc: error: " << (noCommand ? "say what to do: build, check or fmt" : error.what()) << "\n";
+    llvm::errs() << "gnnc: see 'gnnc " << (commands.empty() ? "" : commands.front()->get_name() + " ") << "--help'\n";
     return 2;
   }
 
   options.reportMemory = llvm::is_contained(reports, "memory");
   options.reportFusion = llvm::is_contained(reports, "fusion");
   options.colour = colour == "always" || (colour == "auto" && llvm::sys::Process::StandardErrHasColors());
+  if (format.parsed()) {
+    formatting.colour = options.colour;
+    return runFormat(formatting, llvm::errs());
+  }
   options.stdlibPath = findStandardLibrary(argv[0]);
   return build.parsed() ? runBuild(options, llvm::errs()) : runCheck(checkInputs, options, llvm::errs());
 }

@@ -25,8 +25,16 @@ struct Token {
   uint32_t begin = 0, end = 0;
 };
 
+/// A comment, from its slashes to the end of its line, without blanks at the end.
+struct Comment {
+  SourceRange range;
+  uint32_t token; // that it stands before
+  bool ownLine;   // nothing else stands in its line; otherwise it belongs to what ends there
+};
+
 struct TokenList {
   std::vector<Token> tokens; // the last one is eof
+  std::vector<Comment> comments;
   /// For a token with `///` lines directly before it: the bytes from the first of them to the end of the last.
   llvm::DenseMap<uint32_t, SourceRange> docs;
 };
