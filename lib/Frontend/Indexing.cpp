@@ -77,7 +77,6 @@ Value Elaborator::blockOf(const Value &base, const ast::IndexExpr *e) {
     diags.error(Diag::badIndex, e->range, "an integer chooses one of an array of structs, " + str(base.type));
     return errorValue();
   }
-  Location at = loc(e->range);
   bool ok = true;
   Value v = mapLeaves(base, [&](const Value &leaf) {
     if (!ok)
