@@ -323,6 +323,49 @@ class ControlFlow(harness.TestCase):
             difference = (square(values["x"] + unit) - square(values["x"] - unit)) / 2e-4
             self.assertLess(abs(found[k] - difference) / max(abs(difference), 1e-3), 1e-6)
 
+    def test_training_in_a_loop(self):
+        rng = np.random.default_rng(6)
+        w, x = rng.standard_normal((3, 2)), rng.standard_normal((8, 3))
+        y, n, own = x @ rng.standard_normal((3, 2)), np.array(5, np.int32), w.copy()
+        losses = []
+        for _ in range(40):
+            difference = x @ own - y
+            losses.append(np.mean(difference**2))
+            own = own - 0.1 * 2 * x.T @ difference / difference.size
+        last = self.model().call(self.context, "train", {"w": w, "n": n, "x": x, "y": y, "steps": 40, "lr": 0.1})["out"]
+        self.assert_close(last, losses[-1], 1e-12, "loss")
+        self.assert_close(w, own, 1e-12, "parameters")
+        self.assertEqual(int(n), 5 + 40 + 100 * sum(loss < 0.01 for loss in losses))
+
+    def test_what_is_carried(self):
+        graph, x = self.context.graph(NODES, SRC, DST), np.random.default_rng(7).standard_normal((NODES, 3))
+        for steps in (0, 1, 2, 5):
+            found = self.model().call(self.context, "carried", {"g": graph, "x": x, "key": 3, "n": steps})
+            total, best, flag = np.zeros(NODES), x.argmax(1), True
+            for _ in range(steps):
+                flag = not flag
+                total = total + x[np.arange(NODES), best]
+                best = (-x).argmax(1) if flag else x.argmax(1)
+            self.assert_close(found["out.0"], total, 1e-15, "sum")
+            self.assertEqual((int(found["out.1"]), bool(found["out.2"])), (2 * steps, flag))
+        self.assertEqual(int(self.model().call(self.context, "collatz", {"n": 27.0})["out"]), 111)
+
+    def test_loops_in_loops(self):
+        for steps in (0, 1, 4):
+            for entry in ("double_grad", "hess"):
+                self.gradient_of(entry, {"x": np.float64(0.8), "n": steps}, ["x"], ["out.1"])
+
+    def test_parts_in_branches_and_loops(self):
+        for seed, t in enumerate((0, 2, 5)):
+            x = np.random.default_rng(seed).standard_normal(4)
+            self.gradient_of("branchy_grad", {"x": x, "t": t}, ["x"], ["out.1"])
+        x = np.random.default_rng(8).standard_normal(6)
+        exact = self.gradient_of("cum_grad", {"x": x}, ["x"], ["out.1"])
+        self.assert_close(exact["out.0"], np.sum(np.cumsum(x) ** 3), 1e-12, "value")
+        self.gradient_of("cum_hess", {"x": x}, ["x"], ["out.1"])
+        found = self.model().call(self.context, "powers_grad", {"x": 2.0, "n": 5})
+        self.assertEqual((float(found["out.0"]), float(found["out.1"])), (31, 49))
+
     def test_draws_differ_from_step_to_step(self):
         model, x = self.model(), np.zeros(2000)
         first = model.call(self.context, "walk", {"x": x, "key": 7, "steps": 1})["out"]

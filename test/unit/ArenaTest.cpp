@@ -102,6 +102,30 @@ TEST(Arena, ReservingTwiceInACallKeepsTheFirst) {
       });
 }
 
+TEST(Arena, IterationsUseTheSameMemory) {
+  Context context;
+  withFrame(context, [&](gnnrt_frame *frame) {
+    char *kept = reserve(frame, {{1000}, {{0, 0}}})[0];
+    std::memset(kept, 7, 1000);
+    std::vector<char *> seen;
+    for (int64_t iteration = 0; iteration < 50; ++iteration) {
+      gnnrt_mark mark;
+      gnnrt_frame_mark(frame, &mark);
+      // Growing at first, then the same.
+      int64_t size = 4000000 + std::min<int64_t>(iteration, 5) * 1000000;
+      char *memory = reserve(frame, {{size}, {{0, 0}}})[0];
+      std::memset(memory, int(iteration), size_t(size));
+      seen.push_back(memory);
+      const int32_t index[] = {0, 1, 1};
+      EXPECT_NE(gnnrt_order_by(frame, index, 3, 2), nullptr);
+      gnnrt_frame_release(frame, &mark);
+    }
+    EXPECT_EQ(seen[10], seen[49]);
+    EXPECT_EQ(std::count(kept, kept + 1000, 7), 1000);
+    return 0;
+  });
+}
+
 TEST(Arena, NoBuffersAndEmptyBuffers) {
   Context context;
   withFrame(context, [&](gnnrt_frame *frame) {
