@@ -90,6 +90,7 @@ std::string gnnc::gnn::opTitle(llvm::StringRef label) {
       .Case("gnn.share", "gradient of an extremum")
       .Case("gnn.unslice", "gradient of a slice")
       .Case("gnn.select_index", "choice of a position")
+      .Cases({"gnn.update_index", "gnn.update_slice"}, "update")
       .Cases({"gnn.uniform", "gnn.random_bits"}, "random numbers")
       .Default(label.substr(label.rfind('.') + 1).str());
 }
