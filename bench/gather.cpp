@@ -40,10 +40,11 @@ int32_t measure(gnnrt_frame *frame, void **buffers, int64_t *) {
     return GNNRT_ERROR_MEMORY;
   std::fill_n(static_cast<float *>(memory[0]), nodes * width, 1.0f);
   std::vector<double> seconds;
+  const gnnrt_step step = {"gather", 0, 0};
   void *args[] = {(void *)order, memory[0], memory[1]};
   for (int64_t i = 0; i < repetitions; ++i) {
     auto begin = std::chrono::steady_clock::now();
-    if (int32_t status = gnnrt_launch_order(frame, "gather", gather, args, order, nullptr, 0))
+    if (int32_t status = gnnrt_launch_order(frame, &step, gather, args, order, nullptr, 0))
       return status;
     seconds.push_back(std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count());
   }

@@ -3,6 +3,7 @@
 #define GNNC_LIB_CONVERSION_BODYEMITTER_H
 
 #include "LowerEntry.h"
+#include "Traffic.h"
 
 namespace gnnc {
 
@@ -20,8 +21,8 @@ private:
   HostCode &host;
   mlir::OpBuilder &b;
 
-  mlir::Value frame, buffers, sizes;        // the body's arguments
-  mlir::Value kernelArgs, combines, phases; // scratch for launches
+  mlir::Value frame, buffers, sizes;                   // the body's arguments
+  mlir::Value kernelArgs, combines, phases, stepWords; // scratch for launches
   llvm::DenseMap<gnn::SizeAttr, mlir::Value> sizeValues;
   llvm::DenseMap<mlir::Value, mlir::Value> pointers; // of roots that are not buffers or outputs; graphs and orders too
   llvm::DenseMap<unsigned, mlir::Value> outputs;     // by argument
@@ -76,7 +77,7 @@ private:
   void fillCombine(unsigned number, gnn::KernelOp op, unsigned result, bool bare, std::optional<unsigned> winner,
                    mlir::Value rowElements, int32_t kind);
   unsigned fillCombines(gnn::KernelOp op, const KernelSpace &space);
-  std::string stepName(mlir::Operation *op, llvm::StringRef label);
+  mlir::Value describeStep(mlir::Operation *op, llvm::StringRef title, const Traffic &traffic);
 };
 
 } // namespace gnnc

@@ -82,7 +82,7 @@ struct ExpandMathPass : gnnc::impl::ExpandMathBase<ExpandMathPass> {
 
   void runOnOperation() override {
     RewritePatternSet patterns(&getContext());
-    populateExpandMathPatterns(patterns, useFma);
+    populateExpandMathPatterns(patterns, useFma, rounds);
     if (failed(applyPatternsGreedily(getOperation(), std::move(patterns))))
       signalPassFailure();
   }
@@ -120,7 +120,44 @@ static Real expandPmul(Real c, Real a) {
   return m.select(c == 0.0, m.real(0), c * a);
 }
 
-void gnnc::populateExpandMathPatterns(RewritePatternSet &patterns, bool useFma) {
+/// |x| to the nearest integer, halves to even, for |x| below 2^mantissa: adding that number leaves no place for
+/// fractions.
+static Real roundMagnitude(Real a) {
+  Real limit = a.make->real(a.make->pick(0x1p23, 0x1p52));
+  return a + limit - limit;
+}
+
+/// x where it is an integer already, or infinite or NaN; else `rounded`, with the sign of x, which a zero needs too.
+static Real whereFractions(Real x, Real rounded) {
+  MathBuilder &m = *x.make;
+  return m.select(m.abs(x) < m.pick(0x1p23, 0x1p52), m.copySign(rounded, x), x);
+}
+
+static Real expandRoundEven(Real x) { return whereFractions(x, roundMagnitude(x.make->abs(x))); }
+
+static Real expandTrunc(Real x) {
+  MathBuilder &m = *x.make;
+  Real a = m.abs(x), nearest = roundMagnitude(a);
+  return whereFractions(x, m.select(a < nearest, nearest - 1.0, nearest));
+}
+
+static Real expandFloor(Real x) {
+  MathBuilder &m = *x.make;
+  Real nearest = m.copySign(roundMagnitude(m.abs(x)), x);
+  return whereFractions(x, m.select(x < nearest, nearest - 1.0, nearest));
+}
+
+static Real expandCeil(Real x) {
+  MathBuilder &m = *x.make;
+  Real nearest = m.copySign(roundMagnitude(m.abs(x)), x);
+  return whereFractions(x, m.select(nearest < x, nearest + 1.0, nearest));
+}
+
+void gnnc::populateExpandMathPatterns(RewritePatternSet &patterns, bool useFma, bool rounds) {
+  if (!rounds)
+    patterns.add<ExpandFunction<math::RoundEvenOp, expandRoundEven>, ExpandFunction<math::TruncOp, expandTrunc>,
+                 ExpandFunction<math::FloorOp, expandFloor>, ExpandFunction<math::CeilOp, expandCeil>>(
+        patterns.getContext(), useFma);
   using Function = Real (*)(Real);
   patterns.add<ExpandFunction<math::ExpOp, expandExp>, ExpandFunction<math::Exp2Op, Function(expandExp2)>,
                ExpandFunction<math::ExpM1Op, expandExpM1>, ExpandFunction<math::LogOp, expandLog>,

@@ -141,6 +141,9 @@ static TypedAttr splatOf(Value value) {
 }
 
 LogicalResult GroupAnalysis::addMember(KernelOp kernel) {
+  for (Operation &nested : kernel.getBody().front())
+    if (nested.getNumRegions() != 0)
+      return kernel.emitOpError("this is a fault of gnnc: the body of a kernel has control flow");
   GroupMember member;
   member.op = kernel;
   AffineMap first = cast<AffineMapAttr>(kernel.getResultMaps()[0]).getValue();

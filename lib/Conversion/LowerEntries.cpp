@@ -65,11 +65,11 @@ struct LowerEntries : gnnc::impl::LowerEntriesBase<LowerEntries> {
 };
 } // namespace
 
-void gnnc::addLoweringToLLVM(OpPassManager &passes, bool useFma) {
+void gnnc::addLoweringToLLVM(OpPassManager &passes, Arithmetic arithmetic) {
   // Address arithmetic was emitted in the order of loops: what belongs outside moves there.
   passes.addPass(createCanonicalizerPass());
   passes.addPass(createCSEPass());
-  passes.addPass(createExpandMath(ExpandMathOptions{useFma}));
+  passes.addPass(createExpandMath(ExpandMathOptions{arithmetic.fma, arithmetic.rounds}));
   passes.addPass(createCSEPass());
   passes.addPass(createLoopInvariantCodeMotionPass());
   passes.addPass(arith::createArithExpandOpsPass());
@@ -87,5 +87,5 @@ void gnnc::registerConversionPasses() {
   registerGnncConversionPasses();
   PassPipelineRegistration<>("gnn-lower-to-llvm",
                              "Lower the functions that gnn-lower-entries makes to the llvm dialect",
-                             [](OpPassManager &passes) { addLoweringToLLVM(passes, /*useFma=*/true); });
+                             [](OpPassManager &passes) { addLoweringToLLVM(passes, {}); });
 }

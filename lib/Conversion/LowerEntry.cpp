@@ -145,9 +145,13 @@ Value BodyEmitter::constantData(arith::ConstantOp op) {
   return host.data(LLVM::LLVMArrayType::get(element, count), DenseElementsAttr::get(type, values), "gnnc_constant");
 }
 
-std::string BodyEmitter::stepName(Operation *op, StringRef label) {
+/// Fills the gnnrt_step for profiles.
+Value BodyEmitter::describeStep(Operation *op, StringRef title, const Traffic &traffic) {
   std::string line = sourceLine(op->getLoc());
-  return line.empty() ? label.str() : (label + " (" + line + ")").str();
+  host.store(host.text(line.empty() ? title.str() : (title + " (" + line + ")").str()), stepWords, 0);
+  host.store(size(traffic.read), stepWords, 1);
+  host.store(size(traffic.written), stepWords, 2);
+  return stepWords;
 }
 
 //===----------------------------------------------------------------------===//
@@ -412,9 +416,9 @@ void BodyEmitter::emitKernelStep(KernelOp op) {
     }
     host.store(value, kernelArgs, i);
   }
-  Value name = host.text(stepName(op, op.getLabel())), function = host.addressOf(symbol);
+  Value step = describeStep(op, kernelTitle(op), trafficOf(op)), function = host.addressOf(symbol);
   Value work = size(entrySize(space, space.rowWork()));
-  SmallVector<Value> args{frame, name, function, kernelArgs};
+  SmallVector<Value> args{frame, step, function, kernelArgs};
   StringRef launch = "gnnrt_launch_rows";
   switch (space.launch) {
   case LaunchKind::Once:
@@ -446,8 +450,8 @@ void BodyEmitter::emitKernelStep(KernelOp op) {
 void BodyEmitter::emitGroupStep(GroupOp op) {
   const GroupPlan &group = plan.groups.find(op)->second;
   // It is called what its last kernel is: what the others lead to.
-  StringRef label = group.members.back().op.getLabel();
-  std::string symbol = kernels.get(group, op.getLoc(), label);
+  KernelOp last = group.members.back().op;
+  std::string symbol = kernels.get(group, op.getLoc(), last.getLabel());
   for (auto [i, argument] : llvm::enumerate(group.pointers)) {
     KernelOp member = argument.kind == GroupPointer::Value ? KernelOp() : group.members[argument.member].op;
     Value value;
@@ -492,19 +496,20 @@ void BodyEmitter::emitGroupStep(GroupOp op) {
     host.store(host.integer32(count - before), phases, 4 * int64_t(number) + 2);
     host.store(host.integer32(stage.sweeps), phases, 4 * int64_t(number) + 3);
   }
-  host.returnIfFailed(host.call("gnnrt_launch_group", host.i32(),
-                                {frame, host.text(stepName(op, label)), host.addressOf(symbol), kernelArgs,
-                                 pointers[op.getOrder()], phases, host.integer32(group.stages.size())}));
+  host.returnIfFailed(
+      host.call("gnnrt_launch_group", host.i32(),
+                {frame, describeStep(op, kernelTitle(last), trafficOf(op, group)), host.addressOf(symbol), kernelArgs,
+                 pointers[op.getOrder()], phases, host.integer32(group.stages.size())}));
 }
 
 void BodyEmitter::emitGemm(GemmOp op) {
   Value workspace = buffer(op, PlannedBuffer::Workspace);
-  host.returnIfFailed(
-      host.call("gnnrt_gemm", host.i32(),
-                {frame, host.text(stepName(op, "matmul")), host.integer32(abiDtype(elementOf(op.getResult()))),
-                 host.integer32(op.getTransposeLhs()), host.integer32(op.getTransposeRhs()), size(op.getM()),
-                 size(op.getN()), size(op.getK()), pointer(op.getLhs()), pointer(op.getRhs()),
-                 host.integer32(static_cast<bool>(op.getInit())), pointer(op.getResult()), workspace}));
+  host.returnIfFailed(host.call(
+      "gnnrt_gemm", host.i32(),
+      {frame, describeStep(op, "matrix product", trafficOf(op)), host.integer32(abiDtype(elementOf(op.getResult()))),
+       host.integer32(op.getTransposeLhs()), host.integer32(op.getTransposeRhs()), size(op.getM()), size(op.getN()),
+       size(op.getK()), pointer(op.getLhs()), pointer(op.getRhs()), host.integer32(static_cast<bool>(op.getInit())),
+       pointer(op.getResult()), workspace}));
 }
 
 //===----------------------------------------------------------------------===//
@@ -626,6 +631,7 @@ void BodyEmitter::run() {
   }
   kernelArgs = host.local(ptr, mostArgs);
   phases = host.local(host.i64(), 2 * mostPhases);
+  stepWords = host.local(host.i64(), 3);
   combines = host.local(host.i64(), combineWords * mostResults);
   bufferPointers.resize(plan.buffers.size());
 

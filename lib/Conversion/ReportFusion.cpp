@@ -47,7 +47,8 @@ static AffineMap mapAt(ArrayAttr maps, unsigned number) { return cast<AffineMapA
 
 /// Ops that only say where values stand: computing them again is nothing to report.
 static bool movesOnly(StringRef title) {
-  return llvm::is_contained({"gather", "broadcast", "transpose", "slice", "copy", "unslice", "concat"}, title);
+  return llvm::is_contained({"gather", "broadcast", "transpose", "slice", "copy", "concat", "gradient of a slice"},
+                            title);
 }
 
 SmallVector<KernelOp> FusionReport::membersOf(Operation *step) {
@@ -99,7 +100,7 @@ FusionReport::Scope FusionReport::scopeOf(KernelOp kernel, AffineMap map) {
 
 std::string FusionReport::amount(SizeAttr features, Type element) {
   std::string bytes = info.sizeText(features.scale(elementBytes(element)));
-  return bytes + " bytes (" + info.sizeText(features) + (features.getConstant() == 1 ? " feature)" : " features)");
+  return bytes + (features.getConstant() == 1 ? " bytes" : " bytes (" + info.sizeText(features) + " features)");
 }
 
 std::string FusionReport::nameOf(Value value) {
@@ -233,15 +234,22 @@ void FusionReport::reportKernel(Operation *step) {
       alone.push_back(describeKernel(kernel) + ": " + notes.alone);
   }
   for (auto &[line, titles] : ops)
-    row("ops", lineText(line) + "  " + llvm::join(titles, ", "));
+    row("computes", lineText(line) + "  " + llvm::join(titles, ", "));
+  // An order of a graph's edges has the nodes at their ends for rows.
+  Value order = isa<GroupOp>(step) ? cast<GroupOp>(step).getOrder() : cast<KernelOp>(step).getOrder();
+  bool ofGraph = order && order.getDefiningOp<OrderOp>();
+  std::string entry = ofGraph ? "edge" : "entry", item = ofGraph ? "node" : "row";
   bool edges = llvm::any_of(lines, [](const Line &line) { return line.scope == Entry; });
   for (Scope scope : {Entry, Row, Once})
     for (StringRef what : {"reads", "beside", "writes"})
       for (const Line &line : lines) {
         if (line.scope != scope || line.what != what)
           continue;
-        StringRef verb = what == "beside" ? "keeps beside the loop" : what;
-        StringRef head = scope == Entry ? "per entry" : scope == Row ? (edges ? "per row" : "per item") : "once";
+        std::string verb = what == "beside" ? "keeps for the " + entry + " at hand" : what.str();
+        std::string head = scope == Entry  ? "per " + entry
+                           : scope == Once ? "once"
+                           : edges         ? "per " + item
+                                           : "per item";
         row(head, Twine(verb) + " " + line.text);
       }
   for (auto &[where, titles] : again)

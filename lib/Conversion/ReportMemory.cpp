@@ -25,8 +25,8 @@ static std::string describe(const PlannedBuffer &buffer) {
     break;
   }
   if (auto kernel = dyn_cast<KernelOp>(buffer.op))
-    return kernel.getLabel().str();
-  return isa<GemmOp>(buffer.op) ? "matmul" : "value";
+    return kernelTitle(kernel);
+  return isa<GemmOp>(buffer.op) ? "matrix product" : "value";
 }
 
 /// The larger of two sizes, term by term: at least either of them, since sets are not negative.

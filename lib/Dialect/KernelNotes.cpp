@@ -2,6 +2,7 @@
 #include "gnnc/Dialect/KernelNotes.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "llvm/ADT/StringSwitch.h"
 
 using namespace mlir;
 using namespace gnnc::gnn;
@@ -62,17 +63,73 @@ void KernelNotes::identify(Operation *op) {
   notes.set(op);
 }
 
-std::string gnnc::gnn::kernelTitle(llvm::StringRef label) {
-  llvm::StringRef name = label.substr(label.rfind('.') + 1);
-  // Elementwise ops carry the kind of their elements at the end.
-  if (label.starts_with("arith.") && name.size() > 3)
-    for (llvm::StringRef suffix : {"si", "ui", "f", "i"})
-      if (name.consume_back(suffix))
-        break;
-  return name.str();
+std::string gnnc::gnn::opTitle(llvm::StringRef label) {
+  return llvm::StringSwitch<std::string>(label)
+      .Cases({"arith.addf", "arith.addi"}, "addition")
+      .Cases({"arith.subf", "arith.subi"}, "subtraction")
+      .Cases({"arith.mulf", "arith.muli", "gnn.pmul"}, "multiplication")
+      .Cases({"arith.divf", "arith.divsi", "arith.divui", "arith.floordivsi", "arith.ceildivsi"}, "division")
+      .Cases({"arith.remf", "arith.remsi", "arith.remui"}, "remainder")
+      .Case("arith.negf", "negation")
+      .Cases({"arith.maximumf", "arith.maxnumf", "arith.maxsi", "arith.maxui"}, "maximum")
+      .Cases({"arith.minimumf", "arith.minnumf", "arith.minsi", "arith.minui"}, "minimum")
+      .Cases({"arith.cmpf", "arith.cmpi"}, "comparison")
+      .Case("arith.select", "where")
+      .Case("arith.andi", "and")
+      .Case("arith.ori", "or")
+      .Case("arith.xori", "not")
+      .Cases({"arith.extf", "arith.truncf", "arith.sitofp", "arith.uitofp", "arith.fptosi"}, "conversion")
+      .Cases({"arith.fptoui", "arith.extsi", "arith.extui", "arith.trunci", "arith.index_cast"}, "conversion")
+      .Cases({"math.absf", "math.absi"}, "abs")
+      .Cases({"math.powf", "math.ipowi", "math.fpowi"}, "power")
+      .Case("gnn.contract", "sum of products")
+      .Cases({"gnn.segment_reduce", "gnn.share_sum"}, "reduction by an index")
+      .Cases({"gnn.reduce", "gnn.arg_reduce"}, "reduction")
+      .Case("gnn.segment_softmax", "softmax")
+      .Case("gnn.segment_logsumexp", "logsumexp")
+      .Case("gnn.share", "gradient of an extremum")
+      .Case("gnn.unslice", "gradient of a slice")
+      .Case("gnn.select_index", "choice of a position")
+      .Cases({"gnn.update_index", "gnn.update_slice"}, "update")
+      .Cases({"gnn.uniform", "gnn.random_bits"}, "random numbers")
+      .Default(label.substr(label.rfind('.') + 1).str());
 }
 
-std::string gnnc::gnn::kernelTitle(KernelOp kernel) { return kernelTitle(kernel.getLabel()); }
+/// What combines values over the reduced iterators of a kernel.
+static llvm::StringRef combineTitle(CombineKind kind) {
+  switch (kind) {
+  case CombineKind::Sum:
+    return "sum";
+  case CombineKind::Prod:
+    return "product";
+  case CombineKind::Max:
+    return "maximum";
+  case CombineKind::Min:
+    return "minimum";
+  case CombineKind::ArgMax:
+    return "argmax";
+  case CombineKind::ArgMin:
+    return "argmin";
+  case CombineKind::Share:
+    return "gradient of an extremum";
+  case CombineKind::None:
+  case CombineKind::Tag:
+    break;
+  }
+  return "";
+}
+
+std::string gnnc::gnn::kernelTitle(KernelOp kernel) {
+  llvm::StringRef label = kernel.getLabel();
+  auto kind = cast<CombineKindAttr>(kernel.getCombines()[0]).getValue();
+  llvm::StringRef combined = combineTitle(kind);
+  bool reduces = llvm::is_contained({"gnn.segment_reduce", "gnn.share_sum", "gnn.reduce", "gnn.arg_reduce"}, label);
+  if (!reduces || combined.empty())
+    return opTitle(label);
+  if (!kernel.getOrder() || kind == CombineKind::Share)
+    return combined.str();
+  return (combined + (kernel.getOrder().getDefiningOp<OrderOp>() ? " over edges" : " by an index")).str();
+}
 
 std::string gnnc::gnn::sourceLine(Location loc) {
   // A call's place comes after that of what is called.

@@ -83,7 +83,7 @@ Expected<std::unique_ptr<Module>> gnnc::makeLLVMModule(mlir::ModuleOp module, Ar
                                                        const ModelInfo &model, LLVMContext &context) {
   mlir::MLIRContext *ctx = module.getContext();
   mlir::PassManager passes(ctx);
-  addLoweringToLLVM(passes, model.processor.fma);
+  addLoweringToLLVM(passes, {model.processor.fma, model.processor.rounds});
   if (mlir::failed(passes.run(module)))
     return createStringError("this is a fault of gnnc: kernels could not be lowered to LLVM");
   mlir::DialectRegistry registry;

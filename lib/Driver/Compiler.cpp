@@ -94,7 +94,7 @@ bool Compilation::differentiate() {
   {
     MlirDiagnostics located(&context, diagnostics, Diag::noDerivativeRule);
     mlir::PassManager pm(&context);
-    addDifferentiation(pm, options.fuse);
+    addDifferentiation(pm, {options.fuse, options.disabledRewrites});
     ok = succeeded(pm.run(*module));
   }
   diagnostics.flush(out, options.colour);
@@ -107,7 +107,7 @@ bool Compilation::differentiate() {
 bool Compilation::formKernels() {
   FaultCollector faults(&context);
   mlir::PassManager pm(&context);
-  addKernels(pm, options.fuse);
+  addKernels(pm, {options.fuse, options.disabledRewrites});
   return succeeded(pm.run(*module)) || fault("forming kernels", faults);
 }
 

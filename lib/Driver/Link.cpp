@@ -51,6 +51,19 @@ static Expected<std::string> findRuntime() {
                            "): build or install libgnnrt beside gnnc");
 }
 
+static std::string folderOf(StringRef file) {
+  StringRef folder = sys::path::parent_path(file);
+  return folder.empty() ? "." : folder.str();
+}
+
+/// Whether the disk has no room for about twice the object: linkers write to a file beside the one that is there.
+static bool lacksSpace(StringRef output, StringRef object) {
+  constexpr uint64_t tables = 16384;
+  uint64_t size = 0;
+  ErrorOr<sys::fs::space_info> space = sys::fs::disk_space(folderOf(output));
+  return space && !sys::fs::file_size(object, size) && space->available < 2 * (size + tables);
+}
+
 Error gnnc::linkSharedObject(StringRef object, StringRef output, StringRef name) {
   std::optional<Linker> linker = findLinker();
   if (!linker)
@@ -82,8 +95,12 @@ Error gnnc::linkSharedObject(StringRef object, StringRef output, StringRef name)
   int status = sys::ExecuteAndWait(linker->path, argv, std::nullopt, redirects, 0, 0, &problem);
   if (status == 0)
     return Error::success();
+  // Linkers write through mapped memory: a full disk ends them with a crash, or with a fault of something else.
+  if (lacksSpace(output, object))
+    return createStringError("can't write to the folder '" + folderOf(output) +
+                             "': " + std::make_error_code(std::errc::no_space_on_device).message());
   std::string said = problem;
-  if (auto buffer = MemoryBuffer::getFile(messages))
+  if (auto buffer = MemoryBuffer::getFile(messages); buffer && status > 0)
     said += (*buffer)->getBuffer().trim().str();
   return createStringError("linking with '" + linker->path + "' failed: " + said);
 }

@@ -102,6 +102,7 @@ Expected<Processor> gnnc::selectProcessor(StringRef name) {
     required.push_back(feature.cpuinfo);
     processor.avx512 |= StringRef(feature.llvm) == "avx512f";
     processor.fma |= StringRef(feature.llvm) == "fma";
+    processor.rounds |= StringRef(feature.llvm) == "sse4.1";
   }
   processor.required = join(required, ",");
   return processor;

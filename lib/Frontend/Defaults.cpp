@@ -132,6 +132,18 @@ DictionaryAttr Elaborator::initialiser(const ast::Expr *init) {
     }
     args.push_back(builder.getF64FloatAttr(*v));
   }
+  auto number = [&](unsigned k) { return cast<FloatAttr>(args[k]).getValueAsDouble(); };
+  auto refuse = [&](const ast::Arg &a, const llvm::Twine &what) {
+    diags.error(Diag::badInitialiser, a.value->range, what);
+    return DictionaryAttr();
+  };
+  for (unsigned k = 0; k < args.size(); ++k)
+    if (!std::isfinite(number(k)))
+      return refuse(c->args[k], "'" + callee->name + "' takes finite numbers");
+  if (callee->name == "normal" && number(0) < 0)
+    return refuse(c->args[0], "the deviation of 'normal' is 0 or more");
+  if (callee->name == "uniform" && number(0) > number(1))
+    return refuse(c->args[1], "'uniform' takes the lower bound first: this is below it");
   SmallVector<NamedAttribute> attrs{builder.getNamedAttr("fn", builder.getStringAttr(callee->name))};
   if (!args.empty())
     attrs.push_back(builder.getNamedAttr("args", builder.getArrayAttr(args)));

@@ -520,6 +520,10 @@ private:
 
   // ---- Entry.cpp ----
   void lowerEntry(const ast::FnDecl *fn, const ast::Module &module, const ast::ExportVjpDecl *vjp, bool isPrivate);
+  void warnOfUnused(const ast::FnDecl *fn, const ast::ExportVjpDecl *vjp, llvm::ArrayRef<unsigned> which,
+                    gnn::VjpOp op);
+  bool checkPaths(const ast::FnDecl *fn, llvm::ArrayRef<mlir::DictionaryAttr> inputs,
+                  llvm::ArrayRef<mlir::DictionaryAttr> results);
   void lowerVjp(const ast::FnDecl *fn, Frame &f, const ast::ExportVjpDecl *vjp, mlir::func::FuncOp func,
                 std::vector<Value> params, llvm::function_ref<Value(llvm::ArrayRef<Value>)> runBody,
                 llvm::function_ref<void(const Value &)> nameResults,

@@ -3,6 +3,7 @@
 #include "Elaborator.h"
 #include "gnnc/Dialect/EntryAttrs.h"
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringSet.h"
 #include "llvm/ADT/StringSwitch.h"
 #include <cmath>
 
@@ -282,7 +283,14 @@ void Elaborator::lowerEntry(const ast::FnDecl *fn, const ast::Module &module, co
     lowerVjp(fn, f, vjp, func, params, runBody, nameResults, resultLeaves, addResult);
     if (diags.numErrors() != before)
       return fail();
+    // The cotangents that lowerVjp has added.
+    for (auto &[type, path] : resultLeaves)
+      if (isFloat(type->elem))
+        inputAttrs.push_back(
+            builder.getDictionaryAttr({attr(attrs::path, text(path + "_adj")), attr(attrs::kind, text("tensor"))}));
   }
+  if (!checkPaths(fn, inputAttrs, resultAttrs))
+    return fail();
   func::ReturnOp::create(builder, at, results);
 
   SmallVector<mlir::Type> outputs;
@@ -295,13 +303,6 @@ void Elaborator::lowerEntry(const ast::FnDecl *fn, const ast::Module &module, co
   for (auto [k, a] : llvm::enumerate(resultAttrs))
     func.setResultAttrs(k, a);
   if (vjp) {
-    // The cotangents that lowerVjp has added.
-    for (unsigned k = ownArgs, leaf = 0; k < func.getNumArguments(); ++k, ++leaf) {
-      while (!isFloat(resultLeaves[leaf].first->elem))
-        ++leaf;
-      func.setArgAttrs(k, builder.getDictionaryAttr({attr(attrs::path, text(resultLeaves[leaf].second + "_adj")),
-                                                     attr(attrs::kind, text("tensor"))}));
-    }
     func->setAttr(attrs::exportVjp,
                   builder.getDictionaryAttr(
                       {attr("of", text(fn->name.text)), attr("args", builder.getI64IntegerAttr(ownArgs)),
@@ -320,6 +321,53 @@ void Elaborator::lowerEntry(const ast::FnDecl *fn, const ast::Module &module, co
     checks.push_back(builder.getDictionaryAttr({attr("size", size), attr("message", text(message))}));
   if (!checks.empty())
     func->setAttr(attrs::conditions, builder.getArrayAttr(checks));
+}
+
+/// Of parameters that `export vjp` names and the result does not depend on.
+void Elaborator::warnOfUnused(const ast::FnDecl *fn, const ast::ExportVjpDecl *vjp, ArrayRef<unsigned> which,
+                              gnn::VjpOp op) {
+  if (!vjp->wrt)
+    return;
+  const auto *tuple = dyn_cast<ast::TupleExpr>(vjp->wrt);
+  Block &body = op.getBody().front();
+  unsigned next = 0;
+  for (auto [item, k] : llvm::enumerate(which)) {
+    SmallVector<std::pair<TypeRef, std::string>> leaves;
+    leavesOf(frame->params[k], "", leaves);
+    bool used = false;
+    for (auto &[type, path] : leaves)
+      if (isFloat(type->elem))
+        used |= !body.getArgument(next++).use_empty();
+    if (!used)
+      diags.warning(Diag::unusedWrt, tuple ? tuple->items[item]->range : vjp->wrt->range,
+                    "the result does not depend on '" + fn->params[k].name.text + "': its gradient is zero");
+  }
+}
+
+/// Paths name arguments and results in data files and in C: no two of them may have one.
+bool Elaborator::checkPaths(const ast::FnDecl *fn, ArrayRef<DictionaryAttr> inputs, ArrayRef<DictionaryAttr> results) {
+  llvm::StringSet<> changed, seen;
+  bool ok = true;
+  auto pathOf = [](DictionaryAttr a) { return a.getAs<StringAttr>(attrs::path).getValue(); };
+  auto refuse = [&](const llvm::Twine &what) {
+    diags.error(Diag::badExport, fn->name.range, what);
+    ok = false;
+  };
+  for (DictionaryAttr a : inputs) {
+    if (!seen.insert(pathOf(a)).second)
+      refuse("two arguments of this entry point are called '" + pathOf(a) + "': give the parameter another name");
+    if (a.contains(attrs::mode))
+      changed.insert(pathOf(a));
+  }
+  seen.clear();
+  for (DictionaryAttr a : results) {
+    if (a.contains(attrs::inout))
+      continue;
+    if (!seen.insert(pathOf(a)).second || changed.contains(pathOf(a)))
+      refuse("two results of this entry point are called '" + pathOf(a) +
+             "': give one another name, such as 'y' in '-> (y: real)'");
+  }
+  return ok;
 }
 
 /// f's results and then the gradients of its floating-point arguments, from cotangents that are further arguments.
@@ -374,6 +422,7 @@ void Elaborator::lowerVjp(const ast::FnDecl *fn, Frame &f, const ast::ExportVjpD
     types.push_back(v.getType());
   auto op = gnn::VjpOp::create(builder, at, types, gnn::TapeType::get(ctx), operands);
   op.getBody().takeBody(region);
+  warnOfUnused(fn, vjp, which, op);
   SmallVector<mlir::Value> cotangents;
   for (auto [leaf, value] : llvm::zip(resultLeaves, op.getValues())) {
     addResult(leaf.first, leaf.second, value);

@@ -295,7 +295,7 @@ Value Elaborator::castFunction(Call &call) {
     double whole = std::trunc(v.constant), limit = std::ldexp(1.0, to == Elem::i32 ? 31 : 63);
     fits = whole >= -limit && whole < limit; // false for NaN too
     if (fits)
-      return integerValue(constantSize(static_cast<int64_t>(whole)));
+      v = integerValue(constantSize(static_cast<int64_t>(whole)));
   }
   if (!fits) {
     diags.error(Diag::badOperand, call.args[0].range, "this constant is out of the range of " + str(scalar(to)));

@@ -1,5 +1,6 @@
 // Built-ins that make and change shapes, and random draws.
 #include "Elaborator.h"
+#include "mlir/IR/Matchers.h"
 #include "llvm/ADT/STLExtras.h"
 #include <cmath>
 
@@ -469,21 +470,19 @@ Value Elaborator::dropoutFunction(Call &call) {
   if (!x || given.isError() || key.isError())
     return errorValue();
   Elem elem = x->type->elem;
-  std::optional<double> constant;
-  if (given.type->isTensor() && given.type->elem == Elem::number)
-    constant = given.constant;
-  else if (given.type->isTensor() && given.type->elem == Elem::integer)
-    constant = given.size.getConstant();
-  if (constant && !(*constant >= 0 && *constant <= 1)) {
-    diags.error(Diag::badOperand, call.args[1].range, "a dropout rate is between 0 and 1");
-    return errorValue();
-  }
-  if (constant && *constant == 0)
-    return *x;
   Value rate = coerce(given, scalar(elem), call.args[1].range, "the rate of 'dropout'");
   if (rate.isError())
     return rate;
   Location at = loc(call.range);
+  // A constant may have come through parameters of functions.
+  llvm::APFloat constant(0.0);
+  bool isConstant = matchPattern(rate.ir, m_ConstantFloat(&constant));
+  if (isConstant && !(constant.convertToDouble() >= 0 && constant.convertToDouble() < 1)) {
+    diags.error(Diag::badOperand, call.args[1].range, "a dropout rate is at least 0 and below 1");
+    return errorValue();
+  }
+  if (isConstant && constant.isZero())
+    return *x;
   ArrayRef<Dim> dims = x->type->dims;
   mlir::Value one = constantTensor(at, elem, 1);
   mlir::Value scale = arith::DivFOp::create(builder, at, one, arith::SubFOp::create(builder, at, one, rate.ir));

@@ -126,10 +126,11 @@ void multiply(gnnrt_frame &frame, bool transA, bool transB, int64_t m, int64_t n
 
 } // namespace
 
-int32_t gnnrt_gemm(gnnrt_frame *frame, const char *name, int32_t dtype, int32_t trans_a, int32_t trans_b, int64_t m,
-                   int64_t n, int64_t k, const void *a, const void *b, int32_t add, void *c, void *workspace) {
+int32_t gnnrt_gemm(gnnrt_frame *frame, const gnnrt_step *step, int32_t dtype, int32_t trans_a, int32_t trans_b,
+                   int64_t m, int64_t n, int64_t k, const void *a, const void *b, int32_t add, void *c,
+                   void *workspace) {
   return frame->guarded([&] {
-    Measured measured(*frame, name);
+    Measured measured(*frame, *step);
     if ((dtype != GNNRT_F32 && dtype != GNNRT_F64) || m < 0 || n < 0 || k < 0)
       fail(GNNRT_ERROR_INTERNAL, "a fault of gnnc itself: a matrix product of type ", dtypeName(dtype), ", sizes ", m,
            ", ", n, ", ", k);

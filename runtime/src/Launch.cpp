@@ -48,10 +48,10 @@ void runPhase(ThreadPool &pool, gnnrt_kernel kernel, void *const *args, const gn
 
 } // namespace
 
-int32_t gnnrt_launch_order(gnnrt_frame *frame, const char *name, gnnrt_kernel kernel, void *const *args,
+int32_t gnnrt_launch_order(gnnrt_frame *frame, const gnnrt_step *step, gnnrt_kernel kernel, void *const *args,
                            const gnnrt_order *order, const gnnrt_combine *combines, int32_t num_combines) {
   return frame->guarded([&] {
-    Measured measured(*frame, name);
+    Measured measured(*frame, *step);
     ThreadPool &pool = *frame->context.pool;
     const Schedule &schedule = order->schedule;
     checkCombines(combines, num_combines);
@@ -61,10 +61,10 @@ int32_t gnnrt_launch_order(gnnrt_frame *frame, const char *name, gnnrt_kernel ke
   });
 }
 
-int32_t gnnrt_launch_group(gnnrt_frame *frame, const char *name, gnnrt_kernel kernel, void *const *args,
+int32_t gnnrt_launch_group(gnnrt_frame *frame, const gnnrt_step *step, gnnrt_kernel kernel, void *const *args,
                            const gnnrt_order *order, const gnnrt_phase *phases, int32_t num_phases) {
   return frame->guarded([&] {
-    Measured measured(*frame, name);
+    Measured measured(*frame, *step);
     checkPhases(phases, num_phases);
     int32_t needed = order->schedule.cuts.empty() ? 1 : num_phases;
     for (int32_t i = 0; i < needed; ++i)
@@ -72,10 +72,10 @@ int32_t gnnrt_launch_group(gnnrt_frame *frame, const char *name, gnnrt_kernel ke
   });
 }
 
-int32_t gnnrt_launch_rows(gnnrt_frame *frame, const char *name, gnnrt_kernel kernel, void *const *args, int64_t rows,
-                          int64_t row_work) {
+int32_t gnnrt_launch_rows(gnnrt_frame *frame, const gnnrt_step *step, gnnrt_kernel kernel, void *const *args,
+                          int64_t rows, int64_t row_work) {
   return frame->guarded([&] {
-    Measured measured(*frame, name);
+    Measured measured(*frame, *step);
     Pieces pieces = cutRows(rows, row_work);
     frame->context.pool->forEach(pieces.pieces, [&](int64_t i) {
       gnnrt_task task = {pieces.begin(i), pieces.end(i), 0, 0, -1, 0, -1};
@@ -84,10 +84,10 @@ int32_t gnnrt_launch_rows(gnnrt_frame *frame, const char *name, gnnrt_kernel ker
   });
 }
 
-int32_t gnnrt_launch_cut(gnnrt_frame *frame, const char *name, gnnrt_kernel kernel, void *const *args, int64_t entries,
-                         int64_t entry_work, const gnnrt_combine *combines, int32_t num_combines) {
+int32_t gnnrt_launch_cut(gnnrt_frame *frame, const gnnrt_step *step, gnnrt_kernel kernel, void *const *args,
+                         int64_t entries, int64_t entry_work, const gnnrt_combine *combines, int32_t num_combines) {
   return frame->guarded([&] {
-    Measured measured(*frame, name);
+    Measured measured(*frame, *step);
     ThreadPool &pool = *frame->context.pool;
     Pieces pieces = cutReduction(entries, entry_work);
     checkCombines(combines, num_combines);

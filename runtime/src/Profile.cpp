@@ -40,6 +40,7 @@ gnnrt_status gnnrt_profile_read(gnnrt_context *ctx, int64_t index, gnnrt_profile
     if (index < 0 || index >= count)
       fail(GNNRT_ERROR_ARGUMENT, "there is no record ", index, " in this profile, which has ", count);
     const Profile::Record &record = (*ctx->profile)[index];
-    *out = {record.entry.c_str(), record.name.c_str(), record.calls, record.nanoseconds};
+    *out = {record.entry.c_str(), record.name.c_str(), record.calls,
+            record.nanoseconds,   record.bytesRead,    record.bytesWritten};
   });
 }

@@ -1,4 +1,5 @@
-//===- Profile.h - how long launches take ------------------------------------------------------------------------===//
+//===- Profile.h - how long launches take, and what they ask of memory
+//---------------------------------------------===//
 #ifndef GNNRT_SRC_PROFILE_H
 #define GNNRT_SRC_PROFILE_H
 
@@ -19,7 +20,7 @@ class Profile {
 public:
   struct Record {
     std::string entry, name;
-    int64_t calls = 0, nanoseconds = 0;
+    int64_t calls = 0, nanoseconds = 0, bytesRead = 0, bytesWritten = 0;
   };
 
   /// Valid as long as the profile.
@@ -36,10 +37,12 @@ private:
 /// Measures from here to the end of its life, if the frame's context is being profiled.
 class Measured {
 public:
-  Measured(gnnrt_frame &frame, const char *name) {
+  Measured(gnnrt_frame &frame, const gnnrt_step &step) {
     if (!frame.context.profiling) [[likely]]
       return;
-    record = &frame.context.profile->record(frame.entry->name, name);
+    record = &frame.context.profile->record(frame.entry->name, step.name);
+    record->bytesRead += step.bytes_read;
+    record->bytesWritten += step.bytes_written;
     begin = Clock::now();
   }
   ~Measured() {

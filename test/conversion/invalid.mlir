@@ -60,3 +60,47 @@ func.func @element(%x: tensor<?xf16, #gnn.dims<s0>> {gnn.path = "x"}) attributes
 func.func @anonymous(%n: tensor<i64, #gnn.dims<>> {gnn.path = "n", gnn.kind = "size"}) attributes {gnn.entry, gnn.set_names = ["n"]} {
   return
 }
+
+// -----
+
+// In a group, where places are strides and offsets, too.
+func.func @not_linear_in_a_group(%g: !gnn.graph<s0 -> s0, s1> {gnn.path = "g"}, %x: tensor<?x4xf32, #gnn.dims<s0, 4>> {gnn.path = "x"})
+    -> tensor<?x4xf32, #gnn.dims<s0, 4>> attributes {gnn.entry, gnn.set_names = ["g.nodes", "g.edges"]} {
+  %o = gnn.order dst %g nondiff : (!gnn.graph<s0 -> s0, s1>) -> !gnn.order<s0, s1>
+  // expected-error @below {{this is a fault of gnnc: an access map is not linear}}
+  %y = gnn.group %o : !gnn.order<s0, s1> -> tensor<?x4xf32, #gnn.dims<s0, 4>> {
+    %k = "gnn.kernel"(%x) <{operandSegmentSizes = array<i32: 0, 0, 1, 0>, iterators = [#gnn<iterator parallel>, #gnn<iterator parallel>],
+        space = #gnn.dims<s0, 4>, offsets = #gnn.dims<>, indexMaps = [], maps = [affine_map<(v, f) -> (v, f mod 2)>],
+        resultMaps = [affine_map<(v, f) -> (v, f)>], combines = [#gnn<combine none>], maybeNone = array<i1>, label = "k"}> ({
+    ^bb0(%a: f32, %v: index, %f: index):
+      gnn.yield %a : f32
+    }) : (tensor<?x4xf32, #gnn.dims<s0, 4>>) -> tensor<?x4xf32, #gnn.dims<s0, 4>>
+    gnn.yield %k : tensor<?x4xf32, #gnn.dims<s0, 4>>
+  }
+  return %y : tensor<?x4xf32, #gnn.dims<s0, 4>>
+}
+
+// -----
+
+func.func @branches_in_a_group(%g: !gnn.graph<s0 -> s0, s1> {gnn.path = "g"}, %x: tensor<?xf32, #gnn.dims<s0>> {gnn.path = "x"})
+    -> tensor<?xf32, #gnn.dims<s0>> attributes {gnn.entry, gnn.set_names = ["g.nodes", "g.edges"]} {
+  %o = gnn.order dst %g nondiff : (!gnn.graph<s0 -> s0, s1>) -> !gnn.order<s0, s1>
+  %y = gnn.group %o : !gnn.order<s0, s1> -> tensor<?xf32, #gnn.dims<s0>> {
+    // expected-error @below {{this is a fault of gnnc: the body of a kernel has control flow}}
+    %k = "gnn.kernel"(%x) <{operandSegmentSizes = array<i32: 0, 0, 1, 0>, iterators = [#gnn<iterator parallel>],
+        space = #gnn.dims<s0>, offsets = #gnn.dims<>, indexMaps = [], maps = [affine_map<(v) -> (v)>],
+        resultMaps = [affine_map<(v) -> (v)>], combines = [#gnn<combine none>], maybeNone = array<i1>, label = "k"}> ({
+    ^bb0(%a: f32, %v: index):
+      %zero = arith.constant 0.0 : f32
+      %c = arith.cmpf olt, %a, %zero : f32
+      %b = scf.if %c -> f32 {
+        scf.yield %zero : f32
+      } else {
+        scf.yield %a : f32
+      }
+      gnn.yield %b : f32
+    }) : (tensor<?xf32, #gnn.dims<s0>>) -> tensor<?xf32, #gnn.dims<s0>>
+    gnn.yield %k : tensor<?xf32, #gnn.dims<s0>>
+  }
+  return %y : tensor<?xf32, #gnn.dims<s0>>
+}

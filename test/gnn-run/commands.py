@@ -4,6 +4,7 @@ import json
 import math
 import os
 import pty
+import re
 import signal
 import subprocess
 
@@ -273,6 +274,9 @@ class Bench(TestCase):
         records = {record["name"]: record for record in result["profile"]}
         self.assertEqual(sorted(records), ["argmax (fake.gnn:8)", "linear (fake.gnn:7)"])
         self.assertEqual([record["calls"] for record in records.values()], [6, 6])
+        linear = records["linear (fake.gnn:7)"]
+        self.assertEqual((linear["bytes_read"], linear["bytes_written"]), (6000, 144))
+        self.assertAlmostEqual(linear["bytes_per_second"] * linear["seconds"], 6144, 6)
         seconds = [record["seconds"] for record in result["profile"]]
         self.assertEqual(seconds, sorted(seconds, reverse=True))
         self.assertAlmostEqual(sum(seconds) + result["outside_seconds"], sum(result["seconds"]), 12)
@@ -280,10 +284,12 @@ class Bench(TestCase):
 
     def test_table(self):
         lines = self.bench("--repeat", "6", "--profile").stdout.splitlines()
-        self.assertEqual(lines[1].split(), ["calls", "total", "each", "run", "share", "step"])
-        self.assertEqual(sorted(line.split("%  ")[1] for line in lines[2:4]), ["argmax (fake.gnn:8)", "linear (fake.gnn:7)"])
+        self.assertEqual(lines[1].split(), ["calls", "total", "each", "run", "share", "reads", "writes", "GB/s", "step"])
+        steps = sorted(re.split("% +", line)[1] for line in lines[2:4])
+        self.assertRegex(steps[0], r"^0 B +8 B +\d+\.\d  argmax \(fake\.gnn:8\)$")
+        self.assertRegex(steps[1], r"^1\.0 kB +24 B +\d+\.\d  linear \(fake\.gnn:7\)$")
         self.assertRegex(lines[2], r"^ +6 ")
-        self.assertRegex(lines[4], "outside of steps$")
+        self.assertRegex(lines[4], r"% +the call itself$")
 
     def test_an_entry_without_steps(self):
         result = self.run_tool("bench", "--entry", "count", "--size", "n=3", "--profile", "--json", "-")

@@ -168,10 +168,10 @@ void bestKernel(void *const *args, const gnnrt_task *task) {
 int32_t predictBody(gnnrt_frame *frame, void **buffers, int64_t *sizes) {
   void *y = gnnrt_frame_output(frame, 3), *best = gnnrt_frame_output(frame, 4);
   void *predictArgs[] = {buffers[0], buffers[1], buffers[2], y, sizes}, *bestArgs[] = {y, best, sizes};
-  if (int32_t status =
-          gnnrt_launch_rows(frame, "linear (fake.gnn:7)", predictKernel, predictArgs, sizes[0], sizes[1] * sizes[2]))
+  const gnnrt_step linear = {"linear (fake.gnn:7)", 1000, 24}, argmax = {"argmax (fake.gnn:8)", 0, 8};
+  if (int32_t status = gnnrt_launch_rows(frame, &linear, predictKernel, predictArgs, sizes[0], sizes[1] * sizes[2]))
     return status;
-  return gnnrt_launch_rows(frame, "argmax (fake.gnn:8)", bestKernel, bestArgs, sizes[0], sizes[2]);
+  return gnnrt_launch_rows(frame, &argmax, bestKernel, bestArgs, sizes[0], sizes[2]);
 }
 
 // ---- A layer and its derivative: sets nodes, edges, F, O ------------------------------------------------------

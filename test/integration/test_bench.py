@@ -56,3 +56,20 @@ class Run(unittest.TestCase):
         result = self.run_bench("--layers", "gcnn")
         self.assertEqual(result.returncode, 1)
         self.assertIn("unknown layer ['gcnn']", result.stderr)
+
+
+class Rewrites(unittest.TestCase):
+    def test_table(self):
+        result = subprocess.run(
+            [sys.executable, BENCH / "rewrites.py", "--build", harness.Settings.build, "--rewrites", "rows", "--graph",
+             "molecules", "--repeat", "1"], capture_output=True, text=True)
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertRegex(result.stdout, r"^\| `rows` \| gat \| molecules \| \d+\.\d \| \d+\.\d \| \d+\.\d\d \|$")
+
+    def test_knows_every_rewrite(self):
+        import rewrites
+
+        result = subprocess.run([harness.Settings.build / "bin" / "gnnc", "build", "none.gnn", "--disable-rewrite", "?"],
+                                capture_output=True, text=True)
+        for name in rewrites.WHERE:
+            self.assertIn(name, result.stderr)

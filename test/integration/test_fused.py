@@ -196,3 +196,49 @@ def function_cases():
 
 
 harness.add_cases(Fused, [*layer_cases(), *function_cases()], Fused.check)
+
+
+class Nan(harness.TestCase):
+    """A NaN in a segment is in the results and gradients of that segment, and in nothing else."""
+
+    NODES, SRC, DST = 5, np.array([0, 1, 2, 3, 4, 0, 1]), np.array([0, 0, 0, 1, 1, 2, 2])
+    WRONG = 1  # an edge into node 0, whose edges are 0, 1 and 2
+
+    def outcome(self, function, sizes, given, cotangents, *flags):
+        constants = [f"-D{name}={size}" for name, size in sizes.items()]
+        with harness.runtime().context(threads=1) as context:
+            model = context.model(harness.compiled(alone(function), "--real=f64", *constants, *flags))
+            graph = context.graph(self.NODES, self.SRC.astype(np.int32), self.DST.astype(np.int32))
+            values, gradients = model.value_and_vjp(context, function, {"g": graph, **given}, cotangents)
+            return {**values, **{f"gradient of {path}": value for path, value in gradients.items()}}
+
+    def compare(self, function, sizes, given, path, cotangents, touched):
+        """`touched`: for each result, the rows that a NaN in row WRONG of argument `path` is to be found in."""
+        spoiled = {**given, path: given[path].copy()}
+        spoiled[path][self.WRONG] = np.nan
+        clean = self.outcome(function, sizes, given, cotangents)
+        for flags in ((), ("--no-fuse",)):
+            for name, value in self.outcome(function, sizes, spoiled, cotangents, *flags).items():
+                if name == "residuals":
+                    continue
+                rows = np.isin(np.arange(len(value)), touched[name])
+                self.assertTrue(np.isfinite(value[~rows]).all(), (name, flags, value))
+                np.testing.assert_allclose(value[~rows], clean[name][~rows], rtol=1e-12, err_msg=f"{name} {flags}")
+                if not name.startswith("gradient"):
+                    self.assertTrue(np.isnan(value[rows]).all(), (name, flags, value))
+
+    def test_softmax(self):
+        rng = np.random.default_rng(1)
+        for heads, features in ((1, 16), (4, 16), (3, 5)):
+            given = {"s": rng.normal(size=(7, heads)), "v": rng.normal(size=(5, heads, features))}
+            # Nodes 0, 1 and 2 send to node 0; their gradients sum what all their edges bring.
+            touched = {"out": [0], "gradient of s": [0, 1, 2], "gradient of v": [0, 1, 2]}
+            cotangents = {"out": rng.normal(size=(5, heads, features))}
+            self.compare("attended", {"H": heads, "D": features}, given, "s", cotangents, touched)
+
+    def test_extrema(self):
+        rng = np.random.default_rng(2)
+        for features in (1, 7, 64):
+            touched = {"most": [0], "least": [0], "gradient of m": [0, 1, 2]}
+            cotangents = {name: rng.normal(size=(5, features)) for name in ("most", "least")}
+            self.compare("outermost", {"F": features}, {"m": rng.normal(size=(7, features))}, "m", cotangents, touched)

@@ -189,7 +189,44 @@ class Bench(harness.TestCase):
         for record in records:
             self.assertRegex(record["name"], r"^\S.* \(bench\.gnn:2\)$")
             self.assertEqual(record["calls"], 4)
-        self.assertTrue(any(record["name"].startswith("matmul ") for record in records))
+        bytes_of = {record["name"].split(" (")[0]: (record["bytes_read"], record["bytes_written"]) for record in records}
+        real = 4 * 4  # bytes, in four calls
+        self.assertEqual(bytes_of, {"matrix product": ((50 * 3 + 3 * 2) * real, 50 * 2 * real), "tanh": (50 * 2 * real, 50 * 2 * real)})
+
+    def test_bytes_of_edges(self):
+        """A weighted sum over edges: for each edge its end, its place in the order, its weight and a row; bounds and result for each node."""
+        program = harness.SOURCE / "bench" / "models" / "spmm.gnn"
+        nodes, edges, features = 30, 90, 16
+        rng = np.random.default_rng(0)
+        data = harness.work_folder() / "edges.safetensors"
+        safetensors_io.write(data, {"g.src": rng.integers(0, nodes, edges).astype(np.int32), "g.dst": rng.integers(0, nodes, edges).astype(np.int32),
+                                    "w": np.ones(edges), "x": np.ones((nodes, features))}, {"g.num_nodes": nodes})
+        for flags in ((), ("--no-fuse",)):
+            result = harness.run("gnn-run", "bench", harness.compiled(program, f"-DF={features}", *flags), "forward", "--data", data,
+                                 "--repeat", "1", "--profile", "--json", "-")
+            records = json.loads(result.stdout)["profile"]
+            last = next(record for record in records if record["name"].startswith("sum over edges (nn.gnn:"))
+            row = 4 * features
+            self.assertEqual(last["bytes_written"], nodes * row)
+            self.assertEqual(last["bytes_read"], nodes * 8 + edges * ((4 + row) if flags else (4 + 4 + 4 + row)))
+
+
+class FullDisk(harness.TestCase):
+    """A disk that is full is named as the reason, and nothing half-written is left."""
+
+    def test_linking(self):
+        program, folder = harness.work_folder() / "full.gnn", harness.work_folder() / "full"
+        program.write_text("export fn f[N](x: real[N]) -> real[N] { return exp(x) + sin(x); }\n")
+        folder.mkdir(exist_ok=True)
+        script = 'mount -t tmpfs -o size=8k none "$1" || exit 77; "$2" build "$3" -o "$1/libfull.so"; status=$?; ls "$1"; exit $status'
+        result = subprocess.run(
+            ["unshare", "-m", "sh", "-c", script, "sh", folder, harness.Settings.build / "bin" / "gnnc", program],
+            capture_output=True, text=True)
+        if result.returncode == 77 or "unshare" in result.stderr:
+            self.skipTest("needs the right to mount a small disk")
+        self.assertEqual(result.returncode, 1, result.stderr)
+        self.assertEqual(result.stderr, f"gnnc: error: can't write to the folder '{folder}': No space left on device\n")
+        self.assertEqual(result.stdout, "")
 
 
 class GradCheck(harness.TestCase):

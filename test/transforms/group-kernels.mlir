@@ -104,7 +104,7 @@ func.func @both_orders(%g: !g, %s: !e, %x: !nf) -> (!nf, !nf) {
 // CHECK: gnn.yield
 // CHECK: return %[[B]]
 // NOTE-LABEL: func @two_hops(
-// NOTE: gnn.alone = "needs 'segment_reduce'{{.*}} for other rows first"
+// NOTE: gnn.alone = "needs 'sum over edges'{{.*}} for other rows first"
 func.func @two_hops(%g: !g, %x: !nf) -> !nf {
   %src = gnn.endpoint src %g nondiff : (!g) -> !i
   %dst = gnn.endpoint dst %g nondiff : (!g) -> !i

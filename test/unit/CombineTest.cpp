@@ -44,7 +44,8 @@ Combined<T> combine(int32_t kind, int32_t dtype, std::vector<T> values, std::vec
                         int64_t work = pieces <= 64 ? 1 : 8; // either makes pieces of 4096
                         EXPECT_EQ(gnnrt_cut_slots(entries, work), pieces);
                         return gnnrt_launch_cut(
-                            frame, "given", [](void *const *, const gnnrt_task *) {}, nullptr, entries, work, &how, 1);
+                            frame, Step("given"), [](void *const *, const gnnrt_task *) {}, nullptr, entries, work,
+                            &how, 1);
                       }),
             GNNRT_OK)
       << context.error();
@@ -186,7 +187,7 @@ TEST(Combine, WhatDoesNotExistIsAFault) {
   float value = 0;
   auto status = [&](gnnrt_combine how) {
     return withFrame(context, [&](gnnrt_frame *frame) {
-      return gnnrt_launch_cut(frame, "none", [](void *const *, const gnnrt_task *) {}, nullptr, 1, 1, &how, 1);
+      return gnnrt_launch_cut(frame, Step("none"), [](void *const *, const gnnrt_task *) {}, nullptr, 1, 1, &how, 1);
     });
   };
   EXPECT_EQ(status({&value, &value, nullptr, nullptr, 1, 99, GNNRT_F32}), GNNRT_ERROR_INTERNAL);

@@ -51,7 +51,7 @@ int64_t sumOfRows(gnnrt_context *context, int64_t count) {
                       [&](gnnrt_frame *frame) {
                         void *args[] = {&sum};
                         return gnnrt_launch_rows(
-                            frame, "sum",
+                            frame, Step("sum"),
                             [](void *const *args, const gnnrt_task *task) {
                               int64_t part = 0;
                               for (int64_t r = task->row_begin; r < task->row_end; ++r)
@@ -116,7 +116,7 @@ TEST(Context, AllThreadsComputeInTheCallersFloatingPointMode) {
     withFrame(context, [&](gnnrt_frame *frame) {
       void *args[] = {&state};
       return gnnrt_launch_rows(
-          frame, "divide",
+          frame, Step("divide"),
           [](void *const *args, const gnnrt_task *) {
             auto *state = static_cast<State *>(args[0]);
             volatile double one = 1.0, three = 3.0;
@@ -154,7 +154,8 @@ TEST(Context, IsRefusedInAForkedChildWhichMayMakeItsOwn) {
     wrong |= sumOfRows(own, 1000) != 499500 ? 16 : 0;
     std::vector<float> a(200 * 200, 1.0f), c(200 * 200);
     withFrame(own, [&](gnnrt_frame *frame) {
-      return gnnrt_gemm(frame, "product", GNNRT_F32, 0, 0, 200, 200, 200, a.data(), a.data(), 0, c.data(), nullptr);
+      return gnnrt_gemm(frame, Step("product"), GNNRT_F32, 0, 0, 200, 200, 200, a.data(), a.data(), 0, c.data(),
+                        nullptr);
     });
     wrong |= c[0] != 200 ? 32 : 0;
     gnnrt_context_destroy(own);

@@ -41,8 +41,8 @@ std::vector<T> product(gnnrt_context *context, bool transA, bool transB, int64_t
                         void *workspace;
                         if (gnnrt_reserve(frame, 1, &bytes, &life, &workspace))
                           return 1;
-                        return gnnrt_gemm(frame, "product", dtype<T>, transA, transB, m, n, k, a.data(), b.data(), add,
-                                          c.data(), workspace);
+                        return gnnrt_gemm(frame, Step("product"), dtype<T>, transA, transB, m, n, k, a.data(), b.data(),
+                                          add, c.data(), workspace);
                       }),
             GNNRT_OK)
       << gnnrt_last_error(context);
@@ -167,8 +167,8 @@ TEST(Gemm, WithoutAddressSpaceForTheBlasItFails) {
     // In a thread of its own, which has no work area yet.
     std::thread([&] {
       status = withFrame(context, [&](gnnrt_frame *frame) {
-        return gnnrt_gemm(frame, "product", GNNRT_F32, 0, 0, 200, 200, 200, values.data(), values.data(), 0, out.data(),
-                          nullptr);
+        return gnnrt_gemm(frame, Step("product"), GNNRT_F32, 0, 0, 200, 200, 200, values.data(), values.data(), 0,
+                          out.data(), nullptr);
       });
     }).join();
     _exit(status == GNNRT_ERROR_MEMORY && context.error() == "out of memory" ? 0 : 1);
@@ -183,15 +183,15 @@ TEST(Gemm, WhatDoesNotExistIsAFault) {
   Context context;
   EXPECT_EQ(withFrame(context,
                       [&](gnnrt_frame *frame) {
-                        return gnnrt_gemm(frame, "product", GNNRT_I32, 0, 0, 1, 1, 1, nullptr, nullptr, 0, nullptr,
-                                          nullptr);
+                        return gnnrt_gemm(frame, Step("product"), GNNRT_I32, 0, 0, 1, 1, 1, nullptr, nullptr, 0,
+                                          nullptr, nullptr);
                       }),
             GNNRT_ERROR_INTERNAL);
   float value = 0;
   EXPECT_EQ(withFrame(context,
                       [&](gnnrt_frame *frame) {
-                        return gnnrt_gemm(frame, "product", GNNRT_F32, 0, 0, 1, int64_t(1) << 31, 1, &value, &value, 0,
-                                          &value, nullptr);
+                        return gnnrt_gemm(frame, Step("product"), GNNRT_F32, 0, 0, 1, int64_t(1) << 31, 1, &value,
+                                          &value, 0, &value, nullptr);
                       }),
             GNNRT_ERROR_TOO_LARGE);
 }

@@ -46,8 +46,8 @@ void expectCover(const std::vector<int32_t> &index, int64_t rows, const std::vec
                           phases.push_back({nullptr, 0, sweep});
                         Recorder recorder;
                         void *args[] = {&recorder};
-                        EXPECT_EQ(gnnrt_launch_group(frame, "record", Recorder::kernel, args, order, phases.data(),
-                                                     int32_t(phases.size())),
+                        EXPECT_EQ(gnnrt_launch_group(frame, Step("record"), Recorder::kernel, args, order,
+                                                     phases.data(), int32_t(phases.size())),
                                   0);
                         EXPECT_TRUE(
                             std::is_sorted(recorder.tasks.begin(), recorder.tasks.end(),
@@ -123,7 +123,7 @@ TEST(Group, WithoutCutRowsIsOneLaunch) {
     Recorder recorder;
     void *args[] = {&recorder};
     gnnrt_phase phases[] = {{nullptr, 0, 1}, {nullptr, 0, 0}, {nullptr, 0, 1}};
-    EXPECT_EQ(gnnrt_launch_group(frame, "record", Recorder::kernel, args, order, phases, 3), 0);
+    EXPECT_EQ(gnnrt_launch_group(frame, Step("record"), Recorder::kernel, args, order, phases, 3), 0);
     int64_t rows = 0;
     for (const gnnrt_task &task : recorder.tasks) {
       EXPECT_EQ(task.phase, -1);
@@ -207,7 +207,7 @@ std::vector<float> attend(int32_t threads, const gnnrt_graph *graph, const std::
             gnnrt_combine sum = {outSlots.data(), out.data(), nullptr, nullptr, width, GNNRT_COMBINE_SUM, GNNRT_F32};
             gnnrt_phase phases[] = {{&max, 1, 1}, {sums, 2, 1}, {nullptr, 0, 0}, {&sum, 1, 1}};
             void *args[] = {&attention};
-            return gnnrt_launch_group(frame, "attention", Attention::kernel, args, order, phases, 4);
+            return gnnrt_launch_group(frame, Step("attention"), Attention::kernel, args, order, phases, 4);
           }),
       GNNRT_OK)
       << context.error();
@@ -261,7 +261,7 @@ std::string refusal(const std::vector<gnnrt_phase> &phases) {
                         const gnnrt_order *order = gnnrt_order_by(frame, index.data(), 1, 1);
                         Recorder recorder;
                         void *args[] = {&recorder};
-                        int32_t status = gnnrt_launch_group(frame, "record", Recorder::kernel, args, order,
+                        int32_t status = gnnrt_launch_group(frame, Step("record"), Recorder::kernel, args, order,
                                                             phases.data(), int32_t(phases.size()));
                         EXPECT_TRUE(recorder.tasks.empty());
                         return status;

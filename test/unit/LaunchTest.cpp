@@ -35,7 +35,7 @@ void expectCover(const std::vector<int32_t> &index, int64_t rows) {
     const gnnrt_order_view &seen = view(order);
     Recorder recorder;
     void *args[] = {&recorder};
-    EXPECT_EQ(gnnrt_launch_order(frame, "record", Recorder::kernel, args, order, nullptr, 0), 0);
+    EXPECT_EQ(gnnrt_launch_order(frame, Step("record"), Recorder::kernel, args, order, nullptr, 0), 0);
     std::vector<int> rowsSeen(rows), entriesSeen(seen.entries), slotsSeen(seen.num_slots);
     for (const gnnrt_task &task : recorder.tasks) {
       for (int64_t e = task.entry_begin; e < task.entry_end; ++e)
@@ -89,7 +89,7 @@ TEST(Schedule, RowsAreCutIntoWholeRows) {
       withFrame(context, [&](gnnrt_frame *frame) {
         Recorder recorder;
         void *args[] = {&recorder};
-        EXPECT_EQ(gnnrt_launch_rows(frame, "record", Recorder::kernel, args, rows, work), 0);
+        EXPECT_EQ(gnnrt_launch_rows(frame, Step("record"), Recorder::kernel, args, rows, work), 0);
         std::vector<int> seen(rows);
         for (const gnnrt_task &task : recorder.tasks) {
           EXPECT_EQ(task.slot, -1);
@@ -108,7 +108,7 @@ TEST(Schedule, AReductionIsCutAsItsSlotsSay) {
       withFrame(context, [&](gnnrt_frame *frame) {
         Recorder recorder;
         void *args[] = {&recorder};
-        EXPECT_EQ(gnnrt_launch_cut(frame, "record", Recorder::kernel, args, entries, work, nullptr, 0), 0);
+        EXPECT_EQ(gnnrt_launch_cut(frame, Step("record"), Recorder::kernel, args, entries, work, nullptr, 0), 0);
         EXPECT_EQ(int64_t(recorder.tasks.size()), gnnrt_cut_slots(entries, work));
         std::vector<int> seen(entries);
         for (const gnnrt_task &task : recorder.tasks) {
@@ -154,7 +154,7 @@ std::vector<float> sumByRow(int32_t threads, const gnnrt_graph *graph, std::vect
                           return 1;
                         void *args[] = {x.data(), y.data(), partial, (void *)order, &width};
                         gnnrt_combine sum = {partial, y.data(), nullptr, nullptr, width, GNNRT_COMBINE_SUM, GNNRT_F32};
-                        return gnnrt_launch_order(frame, "sum", sumKernel, args, order, &sum, 1);
+                        return gnnrt_launch_order(frame, Step("sum"), sumKernel, args, order, &sum, 1);
                       }),
             GNNRT_OK)
       << context.error();
@@ -197,7 +197,7 @@ TEST(Launch, TwentyMillionOnesSumToTwentyMillion) {
     void *args[] = {x.data(), partial.data(), &total};
     gnnrt_combine sum = {partial.data(), &total, nullptr, nullptr, 1, GNNRT_COMBINE_SUM, GNNRT_F32};
     return gnnrt_launch_cut(
-        frame, "sum",
+        frame, Step("sum"),
         [](void *const *args, const gnnrt_task *task) {
           const float *x = static_cast<const float *>(args[0]);
           float sum = 0;
@@ -217,7 +217,7 @@ TEST(Launch, ManySmallLaunchesOnManyThreads) {
     void *args[] = {seen.data()};
     for (int repetition = 0; repetition < 500; ++repetition)
       gnnrt_launch_rows(
-          frame, "count",
+          frame, Step("count"),
           [](void *const *args, const gnnrt_task *task) {
             for (int64_t r = task->row_begin; r < task->row_end; ++r)
               ++static_cast<int64_t *>(args[0])[r];

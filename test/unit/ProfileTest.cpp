@@ -9,7 +9,7 @@ namespace {
 
 struct Record {
   std::string entry, name;
-  int64_t calls;
+  int64_t calls, read = 0, written = 0;
   bool operator==(const Record &other) const = default;
 };
 
@@ -19,7 +19,7 @@ std::vector<Record> records(gnnrt_context *context) {
     gnnrt_profile_entry entry;
     EXPECT_EQ(gnnrt_profile_read(context, i, &entry), GNNRT_OK);
     EXPECT_GE(entry.nanoseconds, 0);
-    result.push_back({entry.entry, entry.name, entry.calls});
+    result.push_back({entry.entry, entry.name, entry.calls, entry.bytes_read, entry.bytes_written});
   }
   return result;
 }
@@ -32,14 +32,14 @@ int32_t everything(gnnrt_frame *frame) {
   const gnnrt_order *order = gnnrt_order_by(frame, index.data(), 3, 2);
   gnnrt_phase phase = {nullptr, 0, 1};
   float a = 2, b = 3, c = 0;
-  if (gnnrt_launch_rows(frame, "rows (m.gnn:1)", nothing, nullptr, 5, 1) ||
-      gnnrt_launch_order(frame, "order (m.gnn:2)", nothing, nullptr, order, nullptr, 0) ||
-      gnnrt_launch_group(frame, "group (m.gnn:3)", nothing, nullptr, order, &phase, 1) ||
-      gnnrt_launch_cut(frame, "cut (m.gnn:4)", nothing, nullptr, 10, 1, nullptr, 0) ||
-      gnnrt_gemm(frame, "matmul (m.gnn:5)", GNNRT_F32, 0, 0, 1, 1, 1, &a, &b, 0, &c, nullptr))
+  if (gnnrt_launch_rows(frame, Step("rows (m.gnn:1)", 10, 3), nothing, nullptr, 5, 1) ||
+      gnnrt_launch_order(frame, Step("order (m.gnn:2)", 200, 2), nothing, nullptr, order, nullptr, 0) ||
+      gnnrt_launch_group(frame, Step("group (m.gnn:3)", 300, 3), nothing, nullptr, order, &phase, 1) ||
+      gnnrt_launch_cut(frame, Step("cut (m.gnn:4)", 400, 4), nothing, nullptr, 10, 1, nullptr, 0) ||
+      gnnrt_gemm(frame, Step("matmul (m.gnn:5)", 500, 5), GNNRT_F32, 0, 0, 1, 1, 1, &a, &b, 0, &c, nullptr))
     return GNNRT_ERROR_INTERNAL;
   EXPECT_EQ(c, 6);
-  return gnnrt_launch_rows(frame, "rows (m.gnn:1)", nothing, nullptr, 5, 1);
+  return gnnrt_launch_rows(frame, Step("rows (m.gnn:1)", 1, 0), nothing, nullptr, 5, 1);
 }
 
 TEST(Profile, HasEveryStep) {
@@ -48,11 +48,11 @@ TEST(Profile, HasEveryStep) {
     EXPECT_EQ(gnnrt_profile(context, 1), GNNRT_OK);
     EXPECT_EQ(withFrame(context, everything), GNNRT_OK) << context.error();
     EXPECT_EQ(withFrame(context, everything), GNNRT_OK);
-    std::vector<Record> expected = {{"entry", "rows (m.gnn:1)", 4},
-                                    {"entry", "order (m.gnn:2)", 2},
-                                    {"entry", "group (m.gnn:3)", 2},
-                                    {"entry", "cut (m.gnn:4)", 2},
-                                    {"entry", "matmul (m.gnn:5)", 2}};
+    std::vector<Record> expected = {{"entry", "rows (m.gnn:1)", 4, 22, 6},
+                                    {"entry", "order (m.gnn:2)", 2, 400, 4},
+                                    {"entry", "group (m.gnn:3)", 2, 600, 6},
+                                    {"entry", "cut (m.gnn:4)", 2, 800, 8},
+                                    {"entry", "matmul (m.gnn:5)", 2, 1000, 10}};
     EXPECT_EQ(records(context), expected);
   }
 }
@@ -82,7 +82,7 @@ TEST(Profile, TellsEntriesApart) {
   for (const char *name : {"train", "evaluate"}) {
     Entry entry({}, name);
     entry.body([](gnnrt_frame *frame, void **, int64_t *) {
-      return gnnrt_launch_rows(frame, "relu (m.gnn:1)", nothing, nullptr, 1, 1);
+      return gnnrt_launch_rows(frame, Step("relu (m.gnn:1)"), nothing, nullptr, 1, 1);
     });
     EXPECT_EQ(entry.call(context, {}), GNNRT_OK);
   }
@@ -95,7 +95,7 @@ TEST(Profile, MeasuresTheTimeOfALaunch) {
   gnnrt_profile(context, 1);
   withFrame(context, [](gnnrt_frame *frame) {
     return gnnrt_launch_rows(
-        frame, "slow",
+        frame, Step("slow"),
         [](void *const *, const gnnrt_task *) { std::this_thread::sleep_for(std::chrono::milliseconds(5)); }, nullptr,
         1, 1);
   });
@@ -106,7 +106,7 @@ TEST(Profile, MeasuresTheTimeOfALaunch) {
 
 TEST(Profile, RefusesRecordsThatThereAreNot) {
   Context context;
-  gnnrt_profile_entry entry = {"old", "old", 1, 1};
+  gnnrt_profile_entry entry = {"old", "old", 1, 1, 1, 1};
   EXPECT_EQ(gnnrt_profile_read(context, 0, &entry), GNNRT_ERROR_ARGUMENT);
   EXPECT_EQ(context.error(), "there is no record 0 in this profile, which has 0");
   EXPECT_EQ(entry.name, nullptr);

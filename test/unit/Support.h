@@ -31,6 +31,13 @@ private:
   gnnrt_context *context = nullptr;
 };
 
+/// What a launch is called, and what it says to read and to write.
+struct Step {
+  explicit Step(const char *name, int64_t read = 0, int64_t written = 0) : step{name, read, written} {}
+  operator const gnnrt_step *() const { return &step; }
+  gnnrt_step step;
+};
+
 template <typename T> DLDataType typeOf() {
   if constexpr (std::is_same_v<T, bool>)
     return {kDLBool, 8, 1};

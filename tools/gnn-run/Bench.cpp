@@ -57,15 +57,34 @@ double outside(const Timing &timing, const std::vector<ProfileRecord> &records) 
   return std::max(0.0, timing.total - inside);
 }
 
+/// Bytes asked of memory in a second.
+double rate(const ProfileRecord &record) {
+  double bytes = static_cast<double>(record.bytesRead) + static_cast<double>(record.bytesWritten);
+  return record.seconds > 0 ? bytes / record.seconds : 0;
+}
+
+std::string formatBytes(double bytes) {
+  const char *const units[] = {"B", "kB", "MB", "GB", "TB"};
+  size_t unit = 0;
+  for (; bytes >= 999.95 && unit < 4; ++unit)
+    bytes /= 1000;
+  return unit == 0 ? fmt::format("{:.0f} B", bytes) : fmt::format("{:.1f} {}", bytes, units[unit]);
+}
+
 void printProfile(const Timing &timing, const std::vector<ProfileRecord> &records, int64_t repeat) {
-  auto row = [&](const std::string &calls, double seconds, const std::string &name) {
-    fmt::print("{:>7}  {:>11}  {:>11}  {:>6.1f}%  {}\n", calls, formatSeconds(seconds),
-               formatSeconds(seconds / static_cast<double>(repeat)), 100 * seconds / timing.total, name);
+  auto row = [&](const std::string &calls, double seconds, const std::string &read, const std::string &written,
+                 const std::string &rate, const std::string &name) {
+    fmt::print("{:>7}  {:>11}  {:>11}  {:>6.1f}%  {:>9}  {:>9}  {:>7}  {}\n", calls, formatSeconds(seconds),
+               formatSeconds(seconds / static_cast<double>(repeat)), 100 * seconds / timing.total, read, written, rate,
+               name);
   };
-  fmt::print("{:>7}  {:>11}  {:>11}  {:>7}  {}\n", "calls", "total", "each run", "share", "step");
+  auto each = [&](int64_t bytes) { return formatBytes(static_cast<double>(bytes) / static_cast<double>(repeat)); };
+  fmt::print("{:>7}  {:>11}  {:>11}  {:>7}  {:>9}  {:>9}  {:>7}  {}\n", "calls", "total", "each run", "share", "reads",
+             "writes", "GB/s", "step");
   for (const ProfileRecord &record : records)
-    row(std::to_string(record.calls), record.seconds, record.name);
-  row("", outside(timing, records), "outside of steps");
+    row(std::to_string(record.calls), record.seconds, each(record.bytesRead), each(record.bytesWritten),
+        fmt::format("{:.1f}", rate(record) * 1e-9), record.name);
+  row("", outside(timing, records), "", "", "", "the call itself");
 }
 
 Json describe(const BenchOptions &options, const Runtime &runtime, const Timing &timing,
@@ -80,7 +99,10 @@ Json describe(const BenchOptions &options, const Runtime &runtime, const Timing 
     json["profile"].push_back({{"name", record.name},
                                {"calls", record.calls},
                                {"seconds", record.seconds},
-                               {"share", record.seconds / timing.total}});
+                               {"share", record.seconds / timing.total},
+                               {"bytes_read", record.bytesRead},
+                               {"bytes_written", record.bytesWritten},
+                               {"bytes_per_second", rate(record)}});
   json["outside_seconds"] = outside(timing, records);
   return json;
 }

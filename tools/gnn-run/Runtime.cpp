@@ -64,7 +64,8 @@ std::vector<ProfileRecord> Runtime::profile() const {
   for (int64_t i = 0; i < gnnrt_profile_count(context); ++i) {
     gnnrt_profile_entry entry;
     check(gnnrt_profile_read(context, i, &entry), "profile");
-    records.push_back({entry.name, entry.calls, static_cast<double>(entry.nanoseconds) * 1e-9});
+    records.push_back({entry.name, entry.calls, static_cast<double>(entry.nanoseconds) * 1e-9, entry.bytes_read,
+                       entry.bytes_written});
   }
   return records;
 }

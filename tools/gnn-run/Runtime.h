@@ -13,11 +13,12 @@ struct GraphDeleter {
 };
 using Graph = std::unique_ptr<gnnrt_graph, GraphDeleter>;
 
-/// What a step of an entry took: kernels and matrix products, by their names and source lines.
+/// What a step of an entry took in all its calls: kernels and matrix products, by their names and source lines.
 struct ProfileRecord {
   std::string name;
   int64_t calls = 0;
   double seconds = 0;
+  int64_t bytesRead = 0, bytesWritten = 0; // what was asked of memory
 };
 
 class Runtime {

@@ -31,7 +31,7 @@ static Error run() {
   if (!module)
     return createStringError("cannot parse " + input);
   mlir::PassManager passes(&ctx);
-  addKernels(passes, /*fuse=*/true);
+  addKernels(passes, {});
   if (mlir::failed(passes.run(*module)))
     return createStringError("cannot form kernels of " + input);
   Expected<Processor> processor = selectProcessor(cpu);

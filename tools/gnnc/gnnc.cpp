@@ -2,6 +2,7 @@
 #include "StandardLibrary.h"
 #include "gnnc/Driver/Compiler.h"
 #include "gnnc/Driver/Format.h"
+#include "gnnc/Driver/Pipeline.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/InitLLVM.h"
 #include "llvm/Support/Process.h"
@@ -108,6 +109,15 @@ int main(int argc, char **argv) {
             "Stop at a stage and write it: ast, gnn, grad, kernels, llvm, obj, header, manifest, so (default)")
       ->type_name("STAGE");
   build.add_flag("!--no-fuse", options.fuse, "Make every operation a kernel of its own");
+  std::vector<std::string> rewrites;
+  for (llvm::StringRef name : Rewrites::names())
+    rewrites.push_back(name.str());
+  build
+      .add_option("--disable-rewrite", options.disabledRewrites,
+                  "For developers, leave out one rewrite: " + llvm::join(rewrites, ", "))
+      ->type_name("NAME")
+      ->allow_extra_args(false)
+      ->check(CLI::IsMember(rewrites).description(""));
   std::vector<std::string> reports;
   build.add_option("--report", reports, "Explain decisions of the compiler on standard error: memory, fusion")
       ->type_name("TOPIC")

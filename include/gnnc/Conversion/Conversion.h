@@ -24,9 +24,15 @@ struct Reports {
 /// what the entries are. Fails after an error.
 mlir::LogicalResult lowerEntries(mlir::ModuleOp module, std::vector<EntryInfo> &entries, const Reports &reports = {});
 
-/// The passes from the functions that lowerEntries makes to the llvm dialect alone, for a processor with fused
-/// multiply-adds or without. What they make calls no mathematical function.
-void addLoweringToLLVM(mlir::OpPassManager &passes, bool useFma);
+/// What a processor does in one instruction.
+struct Arithmetic {
+  bool fma = true;    // fused multiply-adds
+  bool rounds = true; // rounding to integers
+};
+
+/// The passes from the functions that lowerEntries makes to the llvm dialect alone, for a processor. What they make
+/// calls no mathematical function.
+void addLoweringToLLVM(mlir::OpPassManager &passes, Arithmetic arithmetic);
 
 /// Makes the passes, and the pipeline "gnn-lower-to-llvm", known to tools that name passes.
 void registerConversionPasses();

@@ -9,8 +9,9 @@ class RewritePatternSet;
 namespace gnnc {
 
 /// Adds patterns that rewrite math ops, gnn.sigmoid, gnn.softplus and gnn.pmul on f32 and f64 scalars and vectors into
-/// arith ops. `useFma` says whether the target has fused multiply-adds.
-void populateExpandMathPatterns(mlir::RewritePatternSet &patterns, bool useFma);
+/// arith ops. `useFma` says whether the target has fused multiply-adds, `rounds` whether it rounds to integers in one
+/// instruction.
+void populateExpandMathPatterns(mlir::RewritePatternSet &patterns, bool useFma, bool rounds = true);
 
 } // namespace gnnc
 

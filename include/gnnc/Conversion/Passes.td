@@ -24,8 +24,8 @@ def ExpandMath : Pass<"gnn-expand-math"> {
     `arith` ops on the same types. The result is branch-free, so it vectorises at any width, and is the same on every
     target. Its error is at most 2.5 units in the last place; `docs/math.md` has the measured ones, and the limits.
 
-    `sqrt`, `absf`, `copysign`, `floor`, `ceil`, `trunc` and `roundeven` are single instructions on the targets (from
-    SSE4.1 on) and are left as they are.
+    `sqrt`, `absf` and `copysign` are single instructions on the targets and are left as they are; so are `floor`, `ceil`,
+    `trunc` and `roundeven` where the target has them (from SSE4.1 on).
 
     ```mlir
     %y = gnn.sigmoid %x : vector<16xf32>
@@ -42,6 +42,8 @@ def ExpandMath : Pass<"gnn-expand-math"> {
   let options = [
     Option<"useFma", "fma", "bool", /*default=*/"true",
            "Use fused multiply-adds; without the hardware for it each would be a call to the math library">,
+    Option<"rounds", "rounds", "bool", /*default=*/"true",
+           "Keep floor, ceil, trunc and roundeven, which are calls to the math library on processors without them">,
   ];
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::math::MathDialect"];
 }

@@ -10,7 +10,7 @@
 namespace gnnc::gnn {
 
 struct KernelNotes {
-  /// The elementwise ops that are computed in the kernel, each with its label as the name and its place in the program.
+  /// The elementwise ops that are computed in the kernel, each with its title as the name and its place in the program.
   llvm::SmallVector<mlir::NameLoc> inlined;
   /// Why its result is stored, where it could have been computed by what reads it.
   std::string stored;
@@ -29,9 +29,10 @@ struct KernelNotes {
   static void identify(mlir::Operation *op);
 };
 
-/// How a report names a kernel: its label without the dialect.
+/// How reports and profiles name an op, in the words of the language: "division" for "arith.divf".
+std::string opTitle(llvm::StringRef label);
+/// How they name a kernel: as the op that its result comes from, such as "sum over edges".
 std::string kernelTitle(KernelOp kernel);
-std::string kernelTitle(llvm::StringRef label);
 
 /// "gcn.gnn:12", the place in the program that an op comes from; empty if unknown.
 std::string sourceLine(mlir::Location loc);

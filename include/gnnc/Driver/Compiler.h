@@ -44,6 +44,8 @@ struct CompileOptions {
   std::string stdlibPath;
   /// Whether kernels are fused with each other.
   bool fuse = true;
+  /// Rewrites that are left out.
+  std::vector<std::string> disabledRewrites;
   /// Say on the diagnostics stream how memory is used.
   bool reportMemory = false;
   /// And which operations became which kernel.

@@ -18,6 +18,7 @@ struct Processor {
   std::string required; // what a machine must offer, in the names of /proc/cpuinfo, separated by commas
   bool avx512 = false;  // offers AVX-512F
   bool fma = false;     // offers fused multiply-adds
+  bool rounds = false;  // offers rounding to integers (SSE4.1)
 };
 
 /// Resolves the name of a processor; an unknown one is an error that says which names there are.

@@ -166,9 +166,15 @@ typedef struct gnnrt_combine {
   int32_t dtype;
 } gnnrt_combine;
 
-/* Runs a kernel over all rows of an order (tasks of equal work, cut rows combined). `name` stands in profiles, of these
- * and all that follow: the step and its source line, as "relu (gcn.gnn:12)". */
-GNNRT_API int32_t gnnrt_launch_order(gnnrt_frame *frame, const char *name, gnnrt_kernel kernel, void *const *args,
+/* What stands in profiles of a launch: the step and its source line, as "relu (gcn.gnn:12)", and how many bytes it asks
+ * for and writes in this call (docs/runtime.md). */
+typedef struct gnnrt_step {
+  const char *name;
+  int64_t bytes_read, bytes_written;
+} gnnrt_step;
+
+/* Runs a kernel over all rows of an order (tasks of equal work, cut rows combined). */
+GNNRT_API int32_t gnnrt_launch_order(gnnrt_frame *frame, const gnnrt_step *step, gnnrt_kernel kernel, void *const *args,
                                      const gnnrt_order *order, const gnnrt_combine *combines, int32_t num_combines);
 /* A group: a kernel that takes several steps over each row, each reading for the whole row what earlier ones made of
  * it. A phase that sweeps passes over the row's entries, and its slots are combined as `combines` say (there may be
@@ -181,14 +187,14 @@ typedef struct gnnrt_phase {
 /* Runs a group over all rows of an order. Tasks of whole rows have phase -1: the kernel takes all steps, row by row.
  * Cut rows go phase by phase: where it sweeps, a task for each piece with the phase and the piece's slot, and then its
  * combines; where it does not, a task for each cut row with the phase, slot -1 and all the row's entries. */
-GNNRT_API int32_t gnnrt_launch_group(gnnrt_frame *frame, const char *name, gnnrt_kernel kernel, void *const *args,
+GNNRT_API int32_t gnnrt_launch_group(gnnrt_frame *frame, const gnnrt_step *step, gnnrt_kernel kernel, void *const *args,
                                      const gnnrt_order *order, const gnnrt_phase *phases, int32_t num_phases);
 /* Runs a kernel over rows [0, rows), each of about `row_work` elements; no row is cut. */
-GNNRT_API int32_t gnnrt_launch_rows(gnnrt_frame *frame, const char *name, gnnrt_kernel kernel, void *const *args,
+GNNRT_API int32_t gnnrt_launch_rows(gnnrt_frame *frame, const gnnrt_step *step, gnnrt_kernel kernel, void *const *args,
                                     int64_t rows, int64_t row_work);
 /* Runs a kernel over one row whose reduction of `entries` positions, each of about `entry_work` elements, is cut into
  * gnnrt_cut_slots(entries, entry_work) pieces. With one piece the task's slot is -1 and nothing is combined. */
-GNNRT_API int32_t gnnrt_launch_cut(gnnrt_frame *frame, const char *name, gnnrt_kernel kernel, void *const *args,
+GNNRT_API int32_t gnnrt_launch_cut(gnnrt_frame *frame, const gnnrt_step *step, gnnrt_kernel kernel, void *const *args,
                                    int64_t entries, int64_t entry_work, const gnnrt_combine *combines,
                                    int32_t num_combines);
 GNNRT_API int64_t gnnrt_cut_slots(int64_t entries, int64_t entry_work);
@@ -196,9 +202,9 @@ GNNRT_API int64_t gnnrt_cut_slots(int64_t entries, int64_t entry_work);
 /* C[M,N] = op(A) op(B), or C + op(A) op(B) where `add` is not 0; row-major; dtype F32 or F64. trans_a: A is [K,M];
  * trans_b: B is [N,K]. Fixed blocks of rows of C, or, where K is long and C small, of K, whose parts are combined
  * pairwise in `workspace` of gnnrt_gemm_workspace bytes. */
-GNNRT_API int32_t gnnrt_gemm(gnnrt_frame *frame, const char *name, int32_t dtype, int32_t trans_a, int32_t trans_b,
-                             int64_t m, int64_t n, int64_t k, const void *a, const void *b, int32_t add, void *c,
-                             void *workspace);
+GNNRT_API int32_t gnnrt_gemm(gnnrt_frame *frame, const gnnrt_step *step, int32_t dtype, int32_t trans_a,
+                             int32_t trans_b, int64_t m, int64_t n, int64_t k, const void *a, const void *b,
+                             int32_t add, void *c, void *workspace);
 GNNRT_API int64_t gnnrt_gemm_workspace(int32_t dtype, int64_t m, int64_t n, int64_t k);
 
 /* Memory. A buffer lives from step `first` to step `last` (inclusive); bytes[i] is its size in this call. Fills

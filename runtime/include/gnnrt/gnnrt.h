@@ -17,7 +17,7 @@
 extern "C" {
 #endif
 
-#define GNNRT_ABI_VERSION 3
+#define GNNRT_ABI_VERSION 4
 #define GNNRT_API __attribute__((visibility("default")))
 
 typedef enum gnnrt_status {
@@ -108,6 +108,9 @@ typedef struct gnnrt_profile_entry {
   const char *name;    /* the step and its line in the program: "matmul (gcn.gnn:12)" */
   int64_t calls;       /* how often it ran */
   int64_t nanoseconds; /* what that took in all, by the clock */
+  /* What it asked of memory in all: each row of an operand once for each edge and pass that reads it, each index once,
+   * each result once. */
+  int64_t bytes_read, bytes_written;
 } gnnrt_profile_entry;
 
 /* Switches measuring on (on != 0), with an empty profile, or off, which leaves the profile to be read. Between calls,
