@@ -6,7 +6,7 @@
 // buffer, they are computed in place.
 // MEM:      memory of 'layer': 4 steps
 // MEM-NEXT: size in bytes {{ *}}value {{ *}}source {{ *}}steps {{ *}}kept
-// MEM-NEXT: 64*g.nodes {{ *}}matmul {{ *}}entries.mlir:[[#]] {{ *}}0-1
+// MEM-NEXT: 64*g.nodes {{ *}}matrix product {{ *}}entries.mlir:[[#]] {{ *}}0-1
 // MEM-NEXT: depends on the sizes {{ *}}workspace of a matrix product
 // MEM-NEXT: 64*g.nodes {{ *}}sum {{ *}}entries.mlir:[[#]] {{ *}}1-3 {{ *}}the derivative of relu reads it
 // MEM-NEXT: depends on the graph {{ *}}parts of long rows

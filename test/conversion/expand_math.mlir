@@ -1,7 +1,6 @@
 // Mathematical functions become arithmetic on the same scalars or vectors; what is one instruction stays.
-// RUN: gnnc-opt %s -gnn-expand-math | FileCheck %s --check-prefixes=CHECK,FMA,ONE
+// RUN: gnnc-opt %s -gnn-expand-math | FileCheck %s --check-prefixes=CHECK,FMA
 // RUN: gnnc-opt %s -gnn-expand-math=fma=false | FileCheck %s --check-prefixes=CHECK,PLAIN
-// RUN: gnnc-opt %s -gnn-expand-math=rounds=false | FileCheck %s --check-prefixes=CHECK,NONE
 
 // CHECK-LABEL: func @exp
 // CHECK-SAME: (%[[X:.*]]: vector<16xf32>)
@@ -66,24 +65,4 @@ func.func @others(%x: tensor<?xf32, #gnn.dims<s0>>, %h: f16) -> (tensor<?xf32, #
   %0 = math.exp %x : tensor<?xf32, #gnn.dims<s0>>
   %1 = math.exp %h : f16
   return %0, %1 : tensor<?xf32, #gnn.dims<s0>>, f16
-}
-
-// What is one instruction stays, but on processors that have none for it.
-// CHECK-LABEL: func @rounding
-func.func @rounding(%x: vector<16xf32>) -> vector<16xf32> {
-  // ONE: math.floor
-  // ONE: math.ceil
-  // ONE: math.trunc
-  // ONE: math.roundeven
-  // NONE-NOT: math.floor
-  // NONE-NOT: math.ceil
-  // NONE-NOT: math.trunc
-  // NONE-NOT: math.round
-  // CHECK: return
-  %a = math.floor %x : vector<16xf32>
-  %b = math.ceil %a : vector<16xf32>
-  %c = math.trunc %b : vector<16xf32>
-  %d = math.roundeven %c : vector<16xf32>
-  %y = math.round %d : vector<16xf32>
-  return %y : vector<16xf32>
 }

@@ -173,7 +173,7 @@ func.func @gathered(%x: !n, %g: !gnn.graph<s0 -> s0, s1>) -> !e {
 // CHECK-NOT: "gnn.kernel"
 // CHECK: return
 // NOTE-LABEL: func @scalar(
-// NOTE: loc(fused<{gnn.inlined = [loc("div"(
+// NOTE: loc(fused<{gnn.inlined = [loc("division"(
 func.func @scalar(%x: !n, %a: !s, %b: !s) -> !n {
   %r = arith.divf %a, %b : !s
   %rb = gnn.broadcast %r dims [] : (!s) -> !n
