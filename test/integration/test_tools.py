@@ -218,14 +218,14 @@ class FullDisk(harness.TestCase):
         program, folder = harness.work_folder() / "full.gnn", harness.work_folder() / "full"
         program.write_text("export fn f[N](x: real[N]) -> real[N] { return exp(x) + sin(x); }\n")
         folder.mkdir(exist_ok=True)
-        script = 'mount -t tmpfs -o size=8k none "$1" || exit 77; "$2" build "$3" -o "$1/libfull.so"; status=$?; ls "$1"; exit $status'
+        script = 'mount -t tmpfs -o size=4k none "$1" || exit 77; "$2" build "$3" -o "$1/libfull.so"; status=$?; ls "$1"; exit $status'
         result = subprocess.run(
             ["unshare", "-m", "sh", "-c", script, "sh", folder, harness.Settings.build / "bin" / "gnnc", program],
             capture_output=True, text=True)
         if result.returncode == 77 or "unshare" in result.stderr:
             self.skipTest("needs the right to mount a small disk")
         self.assertEqual(result.returncode, 1, result.stderr)
-        self.assertEqual(result.stderr, f"gnnc: error: can't write to the folder '{folder}': No space left on device\n")
+        self.assertRegex(result.stderr, r"^gnnc: error: can't write [^\n]*: No space left on device\n$")
         self.assertEqual(result.stdout, "")
 
 
