@@ -168,8 +168,8 @@ std::optional<Prepared> Elaborator::prepareDerivative(const Closure &closure, Ca
         y = mapLeaves(y, [&](const Value &leaf) {
           return isLiteral(leaf.type->elem) ? materialise(leaf, Elem::real, at) : leaf;
         });
-        if (y.type->isTensor())
-          y.type = y.type->dims.empty() ? scalar(y.type->elem) : y.type;
+        if (y.type->kind == Type::tuple)
+          y = tupleValue(y.parts);
         collectIr(y, yields);
         gnn::YieldOp::create(builder, at, yields);
       }
