@@ -85,13 +85,14 @@ LogicalResult Interpreter::runOp(Operation &op) {
     return control(op);
   bool known =
       llvm::TypeSwitch<Operation *, bool>(&op)
-          .Case<EndpointOp, DegreeOp, AddSelfLoopsOp, GatherOp, SegmentReduceOp, ShareOp, SegmentSoftmaxOp, SegmentLogSumExpOp,
-                ReduceOp, ArgReduceOp, SoftmaxOp, LogSumExpOp, ContractOp, BroadcastOp, ReshapeOp, TransposeOp, SliceOp,
-                UnsliceOp, SelectIndexOp, UpdateIndexOp, UpdateSliceOp, ConcatOp, IotaOp, SizeOp, DefineSizeOp, EmptyOp,
-                CheckIndexOp, NondiffOp, SavedOp, FoldKeyOp, UniformOp, arith::ConstantOp>([&](auto o) {
-            eval(o);
-            return true;
-          })
+          .Case<EndpointOp, DegreeOp, AddSelfLoopsOp, GatherOp, SegmentReduceOp, ShareOp, SegmentSoftmaxOp,
+                SegmentLogSumExpOp, ReduceOp, ArgReduceOp, SoftmaxOp, LogSumExpOp, ContractOp, BroadcastOp, ReshapeOp,
+                TransposeOp, SliceOp, UnsliceOp, SelectIndexOp, UpdateIndexOp, UpdateSliceOp, ConcatOp, IotaOp, SizeOp,
+                DefineSizeOp, EmptyOp, CheckIndexOp, NondiffOp, SavedOp, FoldKeyOp, UniformOp, arith::ConstantOp>(
+              [&](auto o) {
+                eval(o);
+                return true;
+              })
           .Default([](Operation *) { return false; });
   return known ? success() : elementwise(op);
 }

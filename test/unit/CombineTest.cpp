@@ -76,7 +76,8 @@ TEST(Combine, WithoutATargetStaysInTheFirstSlot) {
   EXPECT_EQ(withFrame(context,
                       [&](gnnrt_frame *frame) {
                         return gnnrt_launch_cut(
-                            frame, Step("given"), [](void *const *, const gnnrt_task *) {}, nullptr, 4 * 4096, 1, &how, 1);
+                            frame, Step("given"), [](void *const *, const gnnrt_task *) {}, nullptr, 4 * 4096, 1, &how,
+                            1);
                       }),
             GNNRT_OK)
       << context.error();
