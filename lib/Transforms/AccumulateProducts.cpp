@@ -1,4 +1,5 @@
-// Sums of two matrix products are computed where the first one lies: the second adds to it.
+// Sums of two matrix products are computed where the first one lies: the second adds to it. That spares a pass over
+// both; where other elementwise code follows, which needs a pass anyway, the sum is computed there.
 #include "gnnc/Transforms/Fusion.h"
 #include "gnnc/Transforms/Passes.h"
 
@@ -32,11 +33,19 @@ static bool isSum(KernelOp kernel) {
   return add && isInput(add.getLhs()) && isInput(add.getRhs()) && add.getLhs() != add.getRhs();
 }
 
+/// Whether elementwise code reads the sum, other than further sums of products.
+static bool isReadByMap(KernelOp sum) {
+  return llvm::any_of(sum->getUsers(), [](Operation *user) {
+    auto reader = dyn_cast<KernelOp>(user);
+    return reader && isMap(reader) && !isSum(reader);
+  });
+}
+
 namespace {
 struct AccumulateProductsPass : gnnc::gnn::impl::AccumulateProductsBase<AccumulateProductsPass> {
   void runOnOperation() override {
     getOperation()->walk([](KernelOp kernel) {
-      if (!isSum(kernel))
+      if (!isSum(kernel) || isReadByMap(kernel))
         return;
       GemmOp first = productAt(kernel, 0), second = productAt(kernel, 1);
       if (!first || !second || first == second)

@@ -41,3 +41,16 @@ func.func @difference(%x: !x, %u: !w, %v: !w) -> !x {
   %d = arith.subf %a, %b : !x
   return %d : !x
 }
+
+// Nor where elementwise code follows.
+
+// CHECK-LABEL: func @followed(
+// CHECK-NOT: plus
+// CHECK: return
+func.func @followed(%x: !x, %u: !w, %v: !w) -> !x {
+  %a = gnn.contract %x [0, 1], %u [1, 2] -> [0, 2] : (!x, !w) -> !x
+  %b = gnn.contract %x [0, 1], %v [1, 2] -> [0, 2] : (!x, !w) -> !x
+  %ab = arith.addf %a, %b : !x
+  %y = math.tanh %ab : !x
+  return %y : !x
+}
