@@ -7,20 +7,9 @@
 using namespace mlir;
 using namespace gnnc::gnn;
 
-/// Which entries share in the extremum of their group: those that equal it or, where that is NaN, the NaNs.
-static Expr attains(const Grouping &groups, const Expr &x, Value extremum) {
-  return x.equals(groups.spread(extremum)) | x.isNan();
-}
-
 /// max, min: the entries equal to their group's extremum share its adjoint evenly; where that is NaN, the NaNs do.
-/// `extremum` holds the extremum of each group as the entries' own values.
-static void shareExtremum(ReverseSweep &sweep, const Grouping &groups, Value operand, Value extremum, Value y_adj) {
-  Expr x(sweep.builder(), sweep.loc(), sweep.saved(operand));
-  Expr winners = attains(groups, x, extremum);
-  Expr count = x.with(groups.sum(winners.indicator(groups.entriesType())));
-  Expr sharing = count.binary<arith::MaximumFOp>(count.constant(1));
-  Expr share = x.with(y_adj) / sharing;
-  Expr x_adj = winners.choose(x.with(groups.spread(share)), 0.0);
+static void addExtremum(ReverseSweep &sweep, const Grouping &groups, Value operand, Value extremum, Value y_adj) {
+  Value x_adj = shareExtremum(sweep.builder(), sweep.loc(), groups, sweep.saved(operand), extremum, y_adj);
   sweep.markSelected(x_adj);
   sweep.add(operand, x_adj);
 }
@@ -74,7 +63,7 @@ LogicalResult ReduceOp::buildAdjoint(ReverseSweep &sweep) {
     break;
   case ReduceKind::Max:
   case ReduceKind::Min:
-    shareExtremum(sweep, groups, getSource(), sweep.saved(getResult()), y_adj);
+    addExtremum(sweep, groups, getSource(), sweep.saved(getResult()), y_adj);
     break;
   }
   return success();
@@ -141,7 +130,7 @@ LogicalResult SegmentReduceOp::buildAdjoint(ReverseSweep &sweep) {
       Value extremum = sweep.saved(getResult());
       if (getAt() != 0 || getDims() != ArrayRef<int64_t>{0} ||
           cast<RankedTensorType>(indices[0].getType()).getRank() != 1) {
-        shareExtremum(sweep, groups, getSource(), extremum, y_adj);
+        addExtremum(sweep, groups, getSource(), extremum, y_adj);
         break;
       }
       Value x_adj = ShareOp::create(builder, loc, source, y_adj, extremum, sweep.saved(getSource()), indices[0]);
@@ -187,7 +176,7 @@ LogicalResult ShareOp::buildAdjoint(ReverseSweep &sweep) {
   Grouping groups = Grouping::by(sweep.builder(), sweep.loc(), source, cast<RankedTensorType>(getY().getType()),
                                  sweep.saved(getIndex()), 0, {0});
   Expr x(sweep.builder(), sweep.loc(), sweep.saved(getSource()));
-  Expr winners = attains(groups, x, sweep.saved(getExtremum()));
+  Expr winners = x.with(attainsExtremum(sweep.builder(), sweep.loc(), groups, x, sweep.saved(getExtremum())));
   Expr count = x.with(groups.sum(winners.indicator(source)));
   Expr sum = x.with(groups.sum(winners.choose(x.with(sweep.adjointOf(getResult())), 0.0)));
   sweep.add(getY(), sum / count.binary<arith::MaximumFOp>(count.constant(1)));

@@ -128,3 +128,17 @@ Value Grouping::outside() const {
   return broadcastTo(*builder, loc, withElement(entries, builder->getI1Type()), none,
                      llvm::to_vector(llvm::seq<int64_t>(at, at + rank)));
 }
+
+Value gnnc::gnn::attainsExtremum(OpBuilder &builder, Location loc, const Grouping &groups, Value entries,
+                                 Value extremum) {
+  Expr x(builder, loc, entries);
+  return x.equals(groups.spread(extremum)) | x.isNan();
+}
+
+Value gnnc::gnn::shareExtremum(OpBuilder &builder, Location loc, const Grouping &groups, Value entries, Value extremum,
+                               Value y) {
+  Expr winners(builder, loc, attainsExtremum(builder, loc, groups, entries, extremum));
+  Expr count = winners.with(groups.sum(winners.indicator(groups.entriesType())));
+  Expr part = winners.with(y) / count.binary<arith::MaximumFOp>(count.constant(1));
+  return winners.choose(winners.with(groups.spread(part)), 0.0);
+}

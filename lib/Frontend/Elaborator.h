@@ -345,6 +345,7 @@ private:
   // ---- Reductions.cpp ----
   enum class Reduce : uint8_t { sum, mean, max, min, prod, logsumexp };
   std::optional<llvm::SmallVector<unsigned>> overDims(const CallArg &arg, const Value &x);
+  std::optional<llvm::SmallVector<unsigned>> reducedDims(const CallArg *over, const Value &x);
   bool overItem(const ast::Expr *e, const Value &x, llvm::SmallVectorImpl<unsigned> &out);
   std::optional<std::vector<Value>> byIndices(CallArg &arg);
   Value reduceOver(Reduce kind, const Value &x, llvm::ArrayRef<unsigned> dims, mlir::Location at);
@@ -367,7 +368,7 @@ private:
   // ---- Shapes.cpp ----
   std::optional<Dims> shapeArg(CallArg &arg);
   std::optional<Dims> callDims(const Call &call);
-  std::optional<unsigned> positionArg(CallArg &arg, const Value &x);
+  std::optional<unsigned> positionArg(const CallArg *over, const Value &x);
   Value reshapeTo(const Value &x, llvm::ArrayRef<Dim> dims, mlir::Location at);
 
   // ---- Structure.cpp ----

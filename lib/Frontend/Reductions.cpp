@@ -72,13 +72,24 @@ bool Elaborator::overItem(const ast::Expr *e, const Value &x, SmallVectorImpl<un
   return false;
 }
 
-/// The dimensions that a reduction runs over; without `over` all, except those that a scalar function is applied over.
+/// The dimensions that `over` names.
 std::optional<SmallVector<unsigned>> Elaborator::overDims(const CallArg &arg, const Value &x) {
   SmallVector<unsigned> out;
   if (!overItem(arg.expr, x, out))
     return std::nullopt;
   llvm::sort(out);
   return out;
+}
+
+/// The dimensions that a reduction runs over; without `over` all, except those that a scalar function is applied over.
+std::optional<SmallVector<unsigned>> Elaborator::reducedDims(const CallArg *over, const Value &x) {
+  if (over)
+    return overDims(*over, x);
+  SmallVector<unsigned> dims;
+  for (auto [k, d] : llvm::enumerate(x.type->dims))
+    if (d.kind != Dim::pack || !vars[*d.extent.getSet()].isLifted)
+      dims.push_back(k);
+  return dims;
 }
 
 std::optional<std::vector<Value>> Elaborator::byIndices(CallArg &a) {
@@ -396,18 +407,8 @@ Value Elaborator::reduction(Call &call) {
     }
     return reduceBy(kind, x, *indices, empty ? &*empty : nullptr, call.range, call.args[0].range);
   }
-  SmallVector<unsigned> dims;
-  if (over) {
-    std::optional<SmallVector<unsigned>> named = overDims(*over, x);
-    if (!named)
-      return errorValue();
-    dims = *named;
-  } else {
-    for (auto [k, d] : llvm::enumerate(x.type->dims))
-      if (d.kind != Dim::pack || !vars[*d.extent.getSet()].isLifted)
-        dims.push_back(k);
-  }
-  return reduceOver(kind, x, dims, loc(call.range));
+  std::optional<SmallVector<unsigned>> dims = reducedDims(over, x);
+  return dims ? reduceOver(kind, x, *dims, loc(call.range)) : errorValue();
 }
 
 /// softmax, log_softmax.
@@ -541,19 +542,12 @@ Value Elaborator::normFunction(Call &call) {
   std::optional<Value> x = floatArg(call, call.args[0]);
   if (!x)
     return errorValue();
-  SmallVector<unsigned> dims;
-  if (CallArg *over = option(call, "over")) {
-    std::optional<SmallVector<unsigned>> named = overDims(*over, *x);
-    if (!named)
-      return errorValue();
-    dims = *named;
-  } else {
-    for (unsigned k = 0; k < x->type->dims.size(); ++k)
-      dims.push_back(k);
-  }
+  std::optional<SmallVector<unsigned>> dims = reducedDims(option(call, "over"), *x);
+  if (!dims)
+    return errorValue();
   Location at = loc(call.range);
   Value squares = tensorValue(arith::MulFOp::create(builder, at, x->ir, x->ir), x->type->elem, x->type->dims);
-  Value total = reduceOver(Reduce::sum, squares, dims, at);
+  Value total = reduceOver(Reduce::sum, squares, *dims, at);
   return tensorValue(math::SqrtOp::create(builder, at, total.ir), total.type->elem, total.type->dims);
 }
 
@@ -641,18 +635,10 @@ Value Elaborator::varianceFunction(Call &call) {
       return errorValue();
     v = varianceBy(x, *indices, call.range, call.args[0].range);
   } else {
-    SmallVector<unsigned> dims;
-    if (over) {
-      std::optional<SmallVector<unsigned>> named = overDims(*over, x);
-      if (!named)
-        return errorValue();
-      dims = *named;
-    } else {
-      for (auto [k, d] : llvm::enumerate(x.type->dims))
-        if (d.kind != Dim::pack || !vars[*d.extent.getSet()].isLifted)
-          dims.push_back(k);
-    }
-    v = varianceOver(x, dims, at);
+    std::optional<SmallVector<unsigned>> dims = reducedDims(over, x);
+    if (!dims)
+      return errorValue();
+    v = varianceOver(x, *dims, at);
   }
   if (v.isError())
     return v;

@@ -34,13 +34,15 @@ std::optional<Dims> Elaborator::callDims(const Call &call) {
 }
 
 /// `over=` of functions that go along one dimension; the last one without it.
-std::optional<unsigned> Elaborator::positionArg(CallArg &a, const Value &x) {
-  std::optional<SmallVector<unsigned>> dims = overDims(a, x);
+std::optional<unsigned> Elaborator::positionArg(const CallArg *over, const Value &x) {
+  if (!over)
+    return x.type->dims.size() - 1;
+  std::optional<SmallVector<unsigned>> dims = overDims(*over, x);
   if (!dims)
     return std::nullopt;
   if (dims->size() == 1)
     return dims->front();
-  diags.error(Diag::badReduction, a.range, "expected one dimension");
+  diags.error(Diag::badReduction, over->range, "expected one dimension");
   return std::nullopt;
 }
 
@@ -145,13 +147,10 @@ Value Elaborator::concatFunction(Call &call) {
     ranges.push_back(a.range);
   }
   const Value &first = parts.front();
-  unsigned rank = first.type->dims.size(), dim = rank - 1;
-  if (CallArg *over = option(call, "over")) {
-    std::optional<unsigned> position = positionArg(*over, first);
-    if (!position)
-      return errorValue();
-    dim = *position;
-  }
+  std::optional<unsigned> position = positionArg(option(call, "over"), first);
+  if (!position)
+    return errorValue();
+  unsigned rank = first.type->dims.size(), dim = *position;
   SizeAttr total = constantSize(0);
   SmallVector<mlir::Value> irParts;
   for (auto [k, v] : llvm::enumerate(parts)) {
@@ -187,13 +186,10 @@ Value Elaborator::splitFunction(Call &call) {
     diags.error(Diag::badOperand, call.args[0].range, "'split' takes a tensor with dimensions, found " + describe(x));
     return errorValue();
   }
-  unsigned dim = x.type->dims.size() - 1;
-  if (CallArg *over = option(call, "over")) {
-    std::optional<unsigned> position = positionArg(*over, x);
-    if (!position)
-      return errorValue();
-    dim = *position;
-  }
+  std::optional<unsigned> position = positionArg(option(call, "over"), x);
+  if (!position)
+    return errorValue();
+  unsigned dim = *position;
   if (x.type->dims[dim].kind == Dim::pack) {
     diags.error(Diag::badOperand, call.args[0].range, "'split' can't cut a pack of dimensions, found " + describe(x));
     return errorValue();
@@ -263,13 +259,10 @@ Value Elaborator::repeatFunction(Call &call) {
     diags.error(Diag::badOperand, call.args[1].range, "expected how many copies, a size, found " + describe(n));
     return errorValue();
   }
-  unsigned dim = x.type->dims.size() - 1;
-  if (CallArg *over = option(call, "over")) {
-    std::optional<unsigned> position = positionArg(*over, x);
-    if (!position)
-      return errorValue();
-    dim = *position;
-  }
+  std::optional<unsigned> position = positionArg(option(call, "over"), x);
+  if (!position)
+    return errorValue();
+  unsigned dim = *position;
   if (x.type->dims[dim].kind == Dim::pack) {
     diags.error(Diag::badOperand, call.args[0].range,
                 "'repeat' can't repeat a pack of dimensions, found " + describe(x));

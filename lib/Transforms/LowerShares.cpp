@@ -178,11 +178,8 @@ void compare(ShareOp share) {
   auto source = cast<RankedTensorType>(share.getSource().getType());
   Grouping groups =
       Grouping::by(b, share.getLoc(), source, cast<RankedTensorType>(share.getY().getType()), share.getIndex(), 0, {0});
-  Expr x(b, share.getLoc(), share.getSource());
-  Expr winners = x.equals(groups.spread(share.getExtremum())) | x.isNan();
-  Expr count = x.with(groups.sum(winners.indicator(source)));
-  Expr part = x.with(share.getY()) / count.binary<arith::MaximumFOp>(count.constant(1));
-  share.getResult().replaceAllUsesWith(winners.choose(x.with(groups.spread(part)), 0.0));
+  share.getResult().replaceAllUsesWith(
+      shareExtremum(b, share.getLoc(), groups, share.getSource(), share.getExtremum(), share.getY()));
   share.erase();
 }
 

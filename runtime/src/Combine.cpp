@@ -57,6 +57,15 @@ template <typename Step> void pairwise(const CutRow &row, Step &&step) {
       step(slot, slot + stride);
 }
 
+/// Writes what was combined in the first slot to the row; nowhere if there is no place for it.
+template <typename T>
+void toRow(const T *partial, void *out, const gnnrt_combine &how, const CutRow &row, Range columns) {
+  const T *from = partial + row.slotBegin * how.row_elements;
+  if (out)
+    std::copy(from + columns.begin, from + columns.end,
+              static_cast<T *>(out) + row.row * how.row_elements + columns.begin);
+}
+
 template <typename T, typename Op> void combineValues(const gnnrt_combine &how, const CutRow &row, Range columns) {
   T *partial = static_cast<T *>(how.partial);
   int64_t width = how.row_elements;
@@ -64,11 +73,7 @@ template <typename T, typename Op> void combineValues(const gnnrt_combine &how, 
     for (int64_t c = columns.begin; c < columns.end; ++c)
       partial[a * width + c] = Op::apply(partial[a * width + c], partial[b * width + c]);
   });
-  if (!how.out)
-    return;
-  T *out = static_cast<T *>(how.out) + row.row * width;
-  std::copy(partial + row.slotBegin * width + columns.begin, partial + row.slotBegin * width + columns.end,
-            out + columns.begin);
+  toRow(partial, how.out, how, row, columns);
 }
 
 template <typename T, typename Op> void combineWinners(const gnnrt_combine &how, const CutRow &row, Range columns) {
@@ -85,12 +90,8 @@ template <typename T, typename Op> void combineWinners(const gnnrt_combine &how,
       }
     }
   });
-  for (int64_t c = columns.begin; c < columns.end; ++c) {
-    if (how.out)
-      static_cast<T *>(how.out)[row.row * width + c] = partial[row.slotBegin * width + c];
-    if (how.winner_out)
-      how.winner_out[row.row * width + c] = winner[row.slotBegin * width + c];
-  }
+  toRow(partial, how.out, how, row, columns);
+  toRow(winner, how.winner_out, how, row, columns);
 }
 
 template <typename T, typename Op> void combineTags(const gnnrt_combine &how, const CutRow &row, Range columns) {
@@ -110,12 +111,8 @@ template <typename T, typename Op> void combineTags(const gnnrt_combine &how, co
       }
     }
   });
-  for (int64_t c = columns.begin; c < columns.end; ++c) {
-    if (how.out)
-      static_cast<T *>(how.out)[row.row * width + c] = partial[row.slotBegin * width + c];
-    if (how.winner_out)
-      how.winner_out[row.row * width + c] = tag[row.slotBegin * width + c];
-  }
+  toRow(partial, how.out, how, row, columns);
+  toRow(tag, how.winner_out, how, row, columns);
 }
 
 template <typename T, typename Op> void combineExtremum(const gnnrt_combine &how, const CutRow &row, Range columns) {

@@ -39,6 +39,14 @@ private:
   int64_t at = 0;
 };
 
+/// Which entries share in the extremum of their group: those that equal it or, where that is NaN, the NaNs. `extremum`
+/// holds the extremum of each group as the entries' own values.
+mlir::Value attainsExtremum(mlir::OpBuilder &builder, mlir::Location loc, const Grouping &groups, mlir::Value entries,
+                            mlir::Value extremum);
+/// What each entry gets of `y`, a value of each group that those who share in its extremum divide evenly.
+mlir::Value shareExtremum(mlir::OpBuilder &builder, mlir::Location loc, const Grouping &groups, mlir::Value entries,
+                          mlir::Value extremum, mlir::Value y);
+
 /// A gather whose index dimensions stand at `at` in the result, of type `type`: the transpose of a segment sum.
 mlir::Value gatherAt(mlir::OpBuilder &builder, mlir::Location loc, mlir::RankedTensorType type, mlir::Value source,
                      mlir::ValueRange indices, int64_t at, llvm::ArrayRef<int64_t> dims, mlir::Value fill = {});
