@@ -132,7 +132,7 @@ std::string GroupReads::key(const GroupMember &member, const GroupAccess &access
 
 void GroupReads::add(const GroupMember &member, const GroupAccess &access) {
   // What the group itself has made for the row or the entry at hand isn't fetched.
-  if (access.scratch >= 0 || group.pointers[access.pointer].kind == GroupPointer::Result)
+  if (access.scratch >= 0 || access.kept >= 0 || group.pointers[access.pointer].kind == GroupPointer::Result)
     return;
   usesPerm |= access.entry != 0;
   Places &places = access.ofEntry() ? ofEntries : access.row != 0 ? ofRows : once;
@@ -179,8 +179,9 @@ Traffic gnnc::trafficOf(GroupOp op, const GroupPlan &group) {
   SizeAttr written = none(op);
   for (const GroupMember &member : group.members)
     if (member.kind != GroupMember::Entries)
-      for (Value result : member.op.getResults())
-        written = written.add(tensorBytes(result));
+      for (auto [value, result] : llvm::zip(member.op.getResults(), member.results))
+        if (result.kept < 0)
+          written = written.add(tensorBytes(value));
   return {GroupReads(op, group).run(), written};
 }
 

@@ -210,6 +210,26 @@ class Bench(harness.TestCase):
             self.assertEqual(last["bytes_written"], nodes * row)
             self.assertEqual(last["bytes_read"], nodes * 8 + edges * ((4 + row) if flags else (4 + 4 + 4 + row)))
 
+    def test_bytes_of_rows_that_stay_in_a_group(self):
+        """Two passes over the edges; the sum that the second one needs is never written to memory, nor read from there."""
+        program, data = harness.work_folder() / "deviations.gnn", harness.work_folder() / "deviations.safetensors"
+        program.write_text(
+            "export fn squares[F](g: Graph, x: real[g.nodes, F]) -> real[g.nodes, F] {\n"
+            "  let d = x[g.src] - sum(x[g.src], by=g.dst)[g.dst];\n"
+            "  return sum(d * d, by=g.dst);\n"
+            "}\n"
+        )
+        nodes, edges, features = 30, 90, 16
+        rng = np.random.default_rng(0)
+        ends = {end: rng.integers(0, nodes, edges).astype(np.int32) for end in ("g.src", "g.dst")}
+        safetensors_io.write(data, {**ends, "x": np.ones((nodes, features))}, {"g.num_nodes": nodes})
+        result = harness.run("gnn-run", "bench", harness.compiled(program, f"-DF={features}"), "squares", "--data", data,
+                             "--repeat", "1", "--profile", "--json", "-")
+        (record,) = json.loads(result.stdout)["profile"]
+        row = 4 * features
+        self.assertEqual(record["bytes_written"], nodes * row)
+        self.assertEqual(record["bytes_read"], nodes * 8 + 2 * edges * (4 + row))
+
 
 class FullDisk(harness.TestCase):
     """A disk that is full is named as the reason, and nothing half-written is left."""
