@@ -245,7 +245,8 @@ void FusionReport::reportKernel(Operation *step) {
       for (const Line &line : lines) {
         if (line.scope != scope || line.what != what)
           continue;
-        std::string verb = what == "beside" ? "keeps for the " + entry + " at hand" : what.str();
+        std::string verb =
+            what == "beside" ? "keeps for the " + (scope == Entry ? entry : item) + " at hand" : what.str();
         std::string head = scope == Entry  ? "per " + entry
                            : scope == Once ? "once"
                            : edges         ? "per " + item
