@@ -179,6 +179,21 @@ TEST(Gemm, WithoutAddressSpaceForTheBlasItFails) {
   EXPECT_EQ(WEXITSTATUS(status), 0);
 }
 
+TEST(Gemm, KernelsAreThoseForTheProcessor) {
+#if defined(__x86_64__)
+  if (getenv("OPENBLAS_CORETYPE"))
+    GTEST_SKIP() << "the environment names the kernels";
+  // Whatever its model number, a processor with AVX2 does not get kernels for one without.
+  std::string kernels = gnnrt_blas_kernels();
+  if (__builtin_cpu_supports("avx512f"))
+    EXPECT_EQ(kernels, "SkylakeX");
+  else if (__builtin_cpu_supports("avx2"))
+    EXPECT_TRUE(kernels == "Haswell" || kernels == "Zen") << kernels;
+#else
+  EXPECT_STRNE(gnnrt_blas_kernels(), "");
+#endif
+}
+
 TEST(Gemm, WhatDoesNotExistIsAFault) {
   Context context;
   EXPECT_EQ(withFrame(context,

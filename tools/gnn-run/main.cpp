@@ -149,7 +149,8 @@ std::string printable(const std::string &text) {
 
 int run(int argc, char **argv) {
   CLI::App app("Runs models compiled by gnnc on files.", "gnn-run");
-  app.set_version_flag("--version", std::string("gnn-run ") + GNN_RUN_VERSION);
+  app.set_version_flag("--version", std::string("gnn-run ") + GNN_RUN_VERSION + ", dense products by OpenBLAS for " +
+                                        gnnrt_blas_kernels());
   app.require_subcommand(1);
   app.failure_message([](const CLI::App *failed, const CLI::Error &error) {
     std::vector<CLI::App *> commands = failed->get_subcommands();

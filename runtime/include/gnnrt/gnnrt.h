@@ -57,6 +57,9 @@ GNNRT_API const char *gnnrt_last_error(const gnnrt_context *ctx);
 GNNRT_API const char *gnnrt_status_name(gnnrt_status status);
 GNNRT_API int32_t gnnrt_context_threads(const gnnrt_context *ctx);
 GNNRT_API int32_t gnnrt_abi_version(void);
+/* For which processor the kernels of dense products were written, in OpenBLAS's words, such as "SkylakeX". They are
+ * chosen when the library is loaded, by what the processor can do, or by the environment's OPENBLAS_CORETYPE. */
+GNNRT_API const char *gnnrt_blas_kernels(void);
 
 /* ---- Graphs --------------------------------------------------------------------------------------------- */
 
