@@ -114,6 +114,8 @@ private:
   mlir::Value targetPointer(mlir::Value target);
   void clearLanes();
   void prefetchShares(mlir::Value row);
+  mlir::Value lanesInMemory(unsigned yielded, mlir::Value lanes, mlir::Value stack);
+  void sendLanes(mlir::Value values, mlir::Value targets, bool allHaveWon);
   void shareRow();
   void shareAmongEntries(mlir::Value y, mlir::Value tied);
   void forEachEntry(llvm::function_ref<void()> body);

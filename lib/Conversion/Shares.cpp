@@ -112,16 +112,52 @@ void KernelEmitter::prefetchShares(Value row) {
   llvm::SetVector<Value> tagged = valuesFor(*space.body, {shareTag});
   loadAt(level, &tagged);
   Value tag = partOf(b, loc, evaluate({shareTag})[0], 0, pieces[0].width);
+  Value tags = pieces[0].mask ? Value() : lanesInMemory(shareTag, tag, laneTags);
   for (unsigned lane = 0; lane < pieces[0].width; ++lane) {
-    Value target = vector::ExtractOp::create(b, loc, tag, ArrayRef<int64_t>{lane});
+    Value target =
+        tags ? LLVM::LoadOp::create(b, loc, b.getI32Type(), elementPointer(tags, b.getI32Type(), i64(lane))).getResult()
+             : vector::ExtractOp::create(b, loc, tag, ArrayRef<int64_t>{lane}).getResult();
     ask(targetPointer(arith::ExtSIOp::create(b, loc, b.getI64Type(), target)), true);
   }
   inputValues = inputsHere;
 }
 
-void KernelEmitter::shareRow() {
+/// Where the lanes of what the body yields can be read one by one: where it is an operand as it lies in memory, there.
+Value KernelEmitter::lanesInMemory(unsigned yielded, Value lanes, Value stack) {
+  auto argument = dyn_cast<BlockArgument>(space.body->getTerminator()->getOperand(yielded));
+  if (argument && argument.getArgNumber() < space.inputs.size()) {
+    unsigned i = argument.getArgNumber();
+    const Access &access = space.inputs[i];
+    if (!space.immediates[i] && contiguous(access))
+      return elementPointer(inputPointers[i], memoryType(access.element), uniformOffset(access, /*isResult=*/false));
+  }
+  LLVM::StoreOp::create(b, loc, lanes, stack, 64);
+  return stack;
+}
+
+/// Adds lane by lane, since what is added here is often added to again by the next row, and a store of many lanes at
+/// places of their own would keep that row's loads waiting.
+void KernelEmitter::sendLanes(Value values, Value targets, bool allHaveWon) {
   Type element = space.results[0].access.element;
-  unsigned width = pieces[0].width, alignment = element.getIntOrFloatBitWidth() / 8;
+  unsigned alignment = element.getIntOrFloatBitWidth() / 8;
+  auto laneOf = [&](Value memory, Type type, unsigned lane) -> Value {
+    return LLVM::LoadOp::create(b, loc, type, elementPointer(memory, type, i64(lane)));
+  };
+  for (unsigned lane = 0; lane < pieces[0].width; ++lane) {
+    Value target = arith::ExtSIOp::create(b, loc, b.getI64Type(), laneOf(targets, b.getI32Type(), lane));
+    Value place = elementPointer(targetPointer(target), element, i64(lane));
+    if (!allHaveWon) {
+      Value goes = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::sge, target, i64(0));
+      place = arith::SelectOp::create(b, loc, goes, place, laneSink);
+    }
+    Value sum = arith::AddFOp::create(b, loc, LLVM::LoadOp::create(b, loc, element, place, alignment),
+                                      laneOf(values, element, lane));
+    LLVM::StoreOp::create(b, loc, sum, place, alignment);
+  }
+}
+
+void KernelEmitter::shareRow() {
+  unsigned width = pieces[0].width;
   SmallVector<Lanes> values = evaluate({shareValue, shareTag});
   Value y = partOf(b, loc, values[0], 0, width), tag = partOf(b, loc, values[1], 0, width);
   auto holds = [&](arith::CmpIPredicate predicate, int32_t bound) -> Value {
@@ -129,31 +165,32 @@ void KernelEmitter::shareRow() {
         arith::CmpIOp::create(b, loc, predicate, tag, laneConstant(b, loc, b.getI32IntegerAttr(bound), width));
     return pieces[0].mask ? arith::AndIOp::create(b, loc, condition, pieces[0].mask).getResult() : condition;
   };
-  // One by one: what is added here is often added to again by the next row, and a store of many lanes at places of
-  // their own would keep that row's loads waiting.
-  Value won = holds(arith::CmpIPredicate::sge, 0);
-  Value none = laneConstant(b, loc, b.getI32IntegerAttr(-1), width);
-  LLVM::StoreOp::create(b, loc, y, laneValues, 64);
-  LLVM::StoreOp::create(b, loc, arith::SelectOp::create(b, loc, won, tag, none), laneTags, 64);
-  for (unsigned lane = 0; lane < width; ++lane) {
-    auto laneOf = [&](Value memory, Type type) -> Value {
-      return LLVM::LoadOp::create(b, loc, type, elementPointer(memory, type, i64(lane)));
-    };
-    Value target = arith::ExtSIOp::create(b, loc, b.getI64Type(), laneOf(laneTags, b.getI32Type()));
-    Value place = elementPointer(targetPointer(target), element, i64(lane));
-    Value goes = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::sge, target, i64(0));
-    place = arith::SelectOp::create(b, loc, goes, place, laneSink);
-    Value sum = arith::AddFOp::create(b, loc, LLVM::LoadOp::create(b, loc, element, place, alignment),
-                                      laneOf(laneValues, element));
-    LLVM::StoreOp::create(b, loc, sum, place, alignment);
+  auto any = [&](Value lanes) -> Value {
+    return vector::ReductionOp::create(b, loc, vector::CombiningKind::OR, lanes);
+  };
+  auto shareRarely = [&] {
+    Value none = laneConstant(b, loc, b.getI32IntegerAttr(-1), width);
+    LLVM::StoreOp::create(b, loc, y, laneValues, 64);
+    LLVM::StoreOp::create(b, loc, arith::SelectOp::create(b, loc, holds(arith::CmpIPredicate::sge, 0), tag, none),
+                          laneTags, 64);
+    sendLanes(laneValues, laneTags, /*allHaveWon=*/false);
+    Value tied = holds(arith::CmpIPredicate::slt, -1);
+    auto branch = scf::IfOp::create(b, loc, any(tied), /*withElseRegion=*/false);
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToStart(branch.thenBlock());
+    shareAmongEntries(y, tied);
+  };
+  if (pieces[0].mask) {
+    shareRarely();
+    return;
   }
-
-  Value tied = holds(arith::CmpIPredicate::slt, -1);
-  Value any = vector::ReductionOp::create(b, loc, vector::CombiningKind::OR, tied);
-  auto branch = scf::IfOp::create(b, loc, any, /*withElseRegion=*/false);
+  auto branch = scf::IfOp::create(b, loc, any(holds(arith::CmpIPredicate::slt, 0)), /*withElseRegion=*/true);
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPointToStart(branch.thenBlock());
-  shareAmongEntries(y, tied);
+  shareRarely();
+  b.setInsertionPointToStart(branch.elseBlock());
+  Value sentValues = lanesInMemory(shareValue, y, laneValues), targets = lanesInMemory(shareTag, tag, laneTags);
+  sendLanes(sentValues, targets, /*allHaveWon=*/true);
 }
 
 void KernelEmitter::forEachEntry(llvm::function_ref<void()> body) {

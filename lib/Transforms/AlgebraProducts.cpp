@@ -104,6 +104,13 @@ public:
     return ContractOp::create(builder, op.getLoc(), type, with, value, otherLabels, labels, result);
   }
 
+  /// Whether another contraction has the same operand here, and weights of the same shape.
+  bool differsInWeightsOnly(ContractOp with) {
+    Product that(with, fromLeft);
+    return that.operand() == operand() && that.labels() == labels() && that.otherLabels == otherLabels &&
+           that.resultLabels == resultLabels && that.other.getType() == other.getType();
+  }
+
   /// Whether the product with `value` is cheaper taken on what `value` is made of.
   bool descends(Value value, ArrayRef<int64_t> labels);
   /// The product with `value`, taken as far inside as `descends` allows.
@@ -470,6 +477,54 @@ struct SumOfGathers : RewritePattern {
   }
 };
 
+/// x w1 - x w2 is x (w1 - w2): the sum is taken of the weights, which are few, and one product less is made.
+struct SumOfProducts : RewritePattern {
+  explicit SumOfProducts(MLIRContext *ctx) : RewritePattern(MatchAnyOpTypeTag(), 1, ctx) {}
+  LogicalResult matchAndRewrite(Operation *op, PatternRewriter &rewriter) const override {
+    if (!isa<arith::AddFOp, arith::SubFOp>(op) || (op->hasOneUse() && isTerm(*op->user_begin())))
+      return failure();
+    Terms terms;
+    terms.collect(op->getResult(0), false, /*isRoot=*/true);
+    for (Value value : llvm::make_first_range(terms.list)) {
+      auto first = value.getDefiningOp<ContractOp>();
+      if (!first)
+        continue;
+      for (bool fromLeft : {true, false}) {
+        Product product(first, fromLeft);
+        if (!isFewer(product.other, first.getResult()))
+          continue;
+        SmallVector<std::pair<Value, bool>> weights, others;
+        bool sparesOne = false;
+        for (auto [term, isNegative] : terms.list) {
+          auto contract = term.getDefiningOp<ContractOp>();
+          if (!contract || !product.differsInWeightsOnly(contract)) {
+            others.push_back({term, isNegative});
+            continue;
+          }
+          weights.push_back({fromLeft ? contract.getRhs() : contract.getLhs(), isNegative});
+          sparesOne |= contract->hasOneUse();
+        }
+        if (weights.size() < 2 || !sparesOne)
+          continue;
+        product.other = Terms::add(rewriter, first.getLoc(), weights);
+        others.push_back(
+            {product.create(rewriter, product.operand(), product.labels(), product.other, product.resultLabels),
+             false});
+        rewriter.replaceOp(op, Terms::add(rewriter, op->getLoc(), others));
+        return success();
+      }
+    }
+    return failure();
+  }
+
+  /// Whether weights are fewer numbers than the product with them: they have no set of a graph, which the product has.
+  static bool isFewer(Value weights, Value product) {
+    auto count = [](Value value) { return gnnc::gnn::product(value.getContext(), dimsOf(value)); };
+    SizeAttr few = count(weights), many = count(product);
+    return isLess(few, many) || (few.getConstant() && !many.getConstant());
+  }
+};
+
 /// Gradients of all the parts of a tensor, each among zeros, add up to their concatenation.
 struct SumOfParts : OpRewritePattern<arith::AddFOp> {
   using OpRewritePattern::OpRewritePattern;
@@ -505,8 +560,9 @@ struct SumOfParts : OpRewritePattern<arith::AddFOp> {
 struct AlgebraProductsPass : gnnc::gnn::impl::AlgebraProductsBase<AlgebraProductsPass> {
   void runOnOperation() override {
     RewritePatternSet patterns(&getContext());
-    patterns.add<ProductOfGather, ProductOfConcat, ProductOverEdges, SumOfProduct, SumOfGathers, SumOfParts>(
-        &getContext());
+    patterns
+        .add<ProductOfGather, ProductOfConcat, ProductOverEdges, SumOfProduct, SumOfGathers, SumOfProducts, SumOfParts>(
+            &getContext());
     if (failed(applyPatternsGreedily(getOperation(), std::move(patterns))))
       signalPassFailure();
   }

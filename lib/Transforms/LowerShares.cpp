@@ -89,15 +89,20 @@ bool sendToWinners(ShareOp share) {
   tagged->setDiscardableAttrs(extremum->getDiscardableAttrDictionary());
   extremum.getResult().replaceAllUsesWith(tagged.getResult());
   extremum.erase();
+  // What a row gives away is all of it, where there is anyone to share it. If that is wanted by itself, it is also what
+  // is sent, so that one tensor less is kept: a row without entries sends nothing.
+  Value given = share.getY();
+  auto isGiven = [&](Operation *sum) { return cast<SegmentReduceOp>(sum).getIndices()[0] == share.getIndex(); };
+  if (llvm::any_of(share->getUsers(), isGiven)) {
+    b.setInsertionPoint(share);
+    Expr tag(b, loc, tagged.getWinner());
+    given = tag.equalsInteger(tag.constant(-1)).choose(0.0, tag.with(share.getY()));
+  }
   for (Operation *user : llvm::make_early_inc_range(share->getUsers())) {
     auto sum = cast<SegmentReduceOp>(user);
-    b.setInsertionPoint(sum);
-    Value value;
-    if (sum.getIndices()[0] == share.getIndex()) {
-      // All of it, where there is anyone to share it.
-      Expr tag(b, loc, tagged.getWinner());
-      value = tag.equalsInteger(tag.constant(-1)).choose(0.0, tag.with(share.getY()));
-    } else {
+    Value value = given;
+    if (!isGiven(sum)) {
+      b.setInsertionPoint(sum);
       // What is added to a sum of its own may as well be added in its place.
       Value init;
       auto addition = sum.getResult().hasOneUse() ? dyn_cast<arith::AddFOp>(*sum->getUsers().begin()) : arith::AddFOp();
@@ -105,7 +110,7 @@ bool sendToWinners(ShareOp share) {
         init = addition.getLhs();
         b.setInsertionPoint(addition);
       }
-      value = ShareSumOp::create(b, loc, sum.getResult().getType(), share.getY(), tagged.getResult(), share.getSource(),
+      value = ShareSumOp::create(b, loc, sum.getResult().getType(), given, tagged.getResult(), share.getSource(),
                                  share.getIndex(), target, tagged.getWinner(), init);
       if (init) {
         addition.getResult().replaceAllUsesWith(value);

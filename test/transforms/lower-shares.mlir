@@ -16,9 +16,9 @@
 // CHECK-DAG: %[[DST:.*]] = gnn.endpoint dst
 // CHECK: %[[M:.*]] = arith.addf
 // CHECK: %[[Y:.*]], %[[TAGS:.*]] = gnn.segment_reduce max %[[M]] by [%[[DST]]] at 0 dims [0] tags %[[SRC]]
-// CHECK: %[[B_ADJ:.*]] = gnn.share_sum %[[Y_ADJ:.*]] of %[[Y]] among %[[M]] by %[[DST]] into %[[SRC]] tagged %[[TAGS]] :
 // CHECK: %[[NOBODY:.*]] = arith.cmpi eq, %[[TAGS]],
-// CHECK: %[[A_ADJ:.*]] = arith.select %[[NOBODY]], %{{.*}}, %[[Y_ADJ]]
+// CHECK: %[[A_ADJ:.*]] = arith.select %[[NOBODY]], %{{.*}}, %{{.*}}
+// CHECK: %[[B_ADJ:.*]] = gnn.share_sum %[[A_ADJ]] of %[[Y]] among %[[M]] by %[[DST]] into %[[SRC]] tagged %[[TAGS]] :
 // CHECK: return %[[B_ADJ]], %[[A_ADJ]]
 
 // COMPARED-LABEL: func @both_ends(

@@ -53,12 +53,13 @@ func.func @of_edges(%g: !g, %x: !n3, %e: !e3, %w: !w32) -> !e2 attributes {test.
 
 // concat(x[dst], x[src] - x[dst]) @ w + b: two products of nodes, and the target's terms are one.
 // CHECK-LABEL: func.func @edge_conv(
-// CHECK-COUNT-2: gnn.contract {{.*}} -> tensor<?x2xf64, #gnn.dims<s0, 2>>
-// CHECK-NOT: gnn.contract
+// CHECK: gnn.contract {{.*}} -> tensor<?x2xf64, #gnn.dims<s0, 2>>
 // CHECK-NOT: gnn.concat
-// CHECK-COUNT-2: gnn.gather {{.*}} -> tensor<?x2xf64, #gnn.dims<s1, 2>>
-// CHECK-NOT: gnn.gather
-// CHECK: arith.addf {{.*}} : tensor<?x2xf64, #gnn.dims<s1, 2>>
+// CHECK: gnn.gather {{.*}} -> tensor<?x2xf64, #gnn.dims<s1, 2>>
+// CHECK: gnn.contract {{.*}} -> tensor<?x2xf64, #gnn.dims<s0, 2>>
+// CHECK-NOT: gnn.contract
+// CHECK: gnn.gather {{.*}} -> tensor<?x2xf64, #gnn.dims<s1, 2>>
+// CHECK-NEXT: arith.addf {{.*}} : tensor<?x2xf64, #gnn.dims<s1, 2>>
 // CHECK-NEXT: return
 func.func @edge_conv(%g: !g {test.edges = array<i64: 0, 0, 1, 0, 1, 0, 2, 0, 0, 2, 3, 3>}, %x: !n3, %w: !w62, %b: !b2) -> !e2 attributes {test.sizes = array<i64: 5, 6>} {
   %src = gnn.endpoint src %g nondiff : (!g) -> !ei
@@ -154,4 +155,55 @@ func.func @parts(%a: !w32, %b: !w23) -> !w52 {
   %y = gnn.unslice %a dim 0 from <0> step 1 : (!w32) -> !w52
   %z = arith.addf %x, %y : !w52
   return %z : !w52
+}
+
+// x @ u - x @ v: the difference is taken of the weights.
+// CHECK-LABEL: func.func @same_operand(
+// CHECK-SAME: %[[X:[^:]*]]: tensor{{[^%]*}}, %[[U:[^:]*]]: tensor{{[^%]*}}, %[[V:[^:]*]]: tensor
+// CHECK: %[[D:.*]] = arith.subf %[[U]], %[[V]]
+// CHECK: %[[Y:.*]] = gnn.contract %[[X]] [0, 1], %[[D]]
+// CHECK-NOT: gnn.contract
+// CHECK: return %[[Y]]
+func.func @same_operand(%x: !n3, %u: !w32, %v: !w32) -> !n2 attributes {test.sizes = array<i64: 4>} {
+  %a = gnn.contract %x [0, 1], %u [1, 2] -> [0, 2] : (!n3, !w32) -> !n2
+  %b = gnn.contract %x [0, 1], %v [1, 2] -> [0, 2] : (!n3, !w32) -> !n2
+  %y = arith.subf %a, %b : !n2
+  return %y : !n2
+}
+
+// Where one of the products is needed anyway, the other one takes the difference; a third term stays.
+// CHECK-LABEL: func.func @needed_once(
+// CHECK-COUNT-2: gnn.contract
+// CHECK-NOT: gnn.contract
+// CHECK: arith.addf
+func.func @needed_once(%x: !n3, %z: !n2, %u: !w32, %v: !w32) -> (!n2, !n2) attributes {test.sizes = array<i64: 4>} {
+  %a = gnn.contract %x [0, 1], %u [1, 2] -> [0, 2] : (!n3, !w32) -> !n2
+  %b = gnn.contract %x [0, 1], %v [1, 2] -> [0, 2] : (!n3, !w32) -> !n2
+  %az = arith.addf %a, %z : !n2
+  %y = arith.addf %az, %b : !n2
+  return %y, %b : !n2, !n2
+}
+
+// Both products are needed anyway: a third one would spare nothing.
+// CHECK-LABEL: func.func @needed_both(
+// CHECK-COUNT-2: gnn.contract
+// CHECK-NOT: gnn.contract
+// CHECK: %[[Y:.*]] = arith.subf
+// CHECK: return %[[Y]]
+func.func @needed_both(%x: !n3, %u: !w32, %v: !w32) -> (!n2, !n2, !n2) attributes {test.sizes = array<i64: 4>} {
+  %a = gnn.contract %x [0, 1], %u [1, 2] -> [0, 2] : (!n3, !w32) -> !n2
+  %b = gnn.contract %x [0, 1], %v [1, 2] -> [0, 2] : (!n3, !w32) -> !n2
+  %y = arith.subf %a, %b : !n2
+  return %y, %a, %b : !n2, !n2, !n2
+}
+
+// Gradients of weights: what differs is larger than the results.
+// CHECK-LABEL: func.func @larger(
+// CHECK-COUNT-2: gnn.contract
+// CHECK: arith.addf {{.*}} : tensor<3x2xf64
+func.func @larger(%x: !n3, %u: !n2, %v: !n2) -> !w32 attributes {test.sizes = array<i64: 4>} {
+  %a = gnn.contract %x [0, 1], %u [0, 2] -> [1, 2] : (!n3, !n2) -> !w32
+  %b = gnn.contract %x [0, 1], %v [0, 2] -> [1, 2] : (!n3, !n2) -> !w32
+  %y = arith.addf %a, %b : !w32
+  return %y : !w32
 }
