@@ -76,12 +76,19 @@ Value KernelEmitter::targetPointer(Value target) {
   return elementPointer(first, access.element, scaled(target, targetStride()));
 }
 
+/// Rows of one task lie apart, which the processor's own prefetching does not follow: it is asked for each.
+static void ask(OpBuilder &b, Location loc, Value address, bool writes) {
+  LLVM::Prefetch::create(b, loc, address, /*rw=*/writes, /*hint=*/3, /*cache=*/1);
+}
+
 /// Nothing has been added yet.
 void KernelEmitter::clearLanes() {
+  constexpr int64_t distance = 32;
   Type element = space.results[0].access.element;
   unsigned width = pieces[0].width, alignment = element.getIntOrFloatBitWidth() / 8;
   Value zeros = arith::ConstantOp::create(b, loc, b.getZeroAttr(laneType(element, width)));
   emitFor(i64(0), size(space.targets), i64(1), [&](Value target) {
+    ask(b, loc, targetPointer(arith::AddIOp::create(b, loc, target, i64(distance))), true);
     if (pieces[0].mask)
       LLVM::MaskedStoreOp::create(b, loc, zeros, targetPointer(target), pieces[0].mask, b.getI32IntegerAttr(alignment));
     else
@@ -89,14 +96,10 @@ void KernelEmitter::clearLanes() {
   });
 }
 
-/// Asks for what a row further on reads, and for the places that one before it will add to. Rows of one task lie apart,
-/// which the processor's own prefetching does not follow.
+/// Asks for what a row further on reads, and for the places that one before it will add to.
 void KernelEmitter::prefetchShares(Value row) {
-  constexpr int64_t rowDistance = 16, targetDistance = 6;
+  constexpr int64_t rowDistance = 32, targetDistance = 6;
   unsigned level = levelOf[0];
-  auto ask = [&](Value address, bool writes) {
-    LLVM::Prefetch::create(b, loc, address, /*rw=*/writes, /*hint=*/3, /*cache=*/1);
-  };
   Value last = arith::SubIOp::create(b, loc, size(space.sizes[0]), i64(1));
   auto ahead = [&](int64_t distance) -> Value {
     return arith::MinSIOp::create(b, loc, arith::AddIOp::create(b, loc, row, i64(distance)), last);
@@ -105,7 +108,8 @@ void KernelEmitter::prefetchShares(Value row) {
   for (auto [i, access] : llvm::enumerate(space.inputs))
     if (inputLevels[i] == level && contiguous(access) && sent.contains(space.body->getArgument(unsigned(i))) &&
         !space.immediates[i])
-      ask(elementPointer(inputPointers[i], memoryType(access.element), uniformOffset(access, /*isResult=*/false)),
+      ask(b, loc,
+          elementPointer(inputPointers[i], memoryType(access.element), uniformOffset(access, /*isResult=*/false)),
           false);
   iteratorValues[0] = ahead(targetDistance);
   SmallVector<Lanes> inputsHere = inputValues;
@@ -117,7 +121,7 @@ void KernelEmitter::prefetchShares(Value row) {
     Value target =
         tags ? LLVM::LoadOp::create(b, loc, b.getI32Type(), elementPointer(tags, b.getI32Type(), i64(lane))).getResult()
              : vector::ExtractOp::create(b, loc, tag, ArrayRef<int64_t>{lane}).getResult();
-    ask(targetPointer(arith::ExtSIOp::create(b, loc, b.getI64Type(), target)), true);
+    ask(b, loc, targetPointer(arith::ExtSIOp::create(b, loc, b.getI64Type(), target)), true);
   }
   inputValues = inputsHere;
 }
@@ -158,8 +162,8 @@ void KernelEmitter::sendLanes(Value values, Value targets, bool allHaveWon) {
 
 void KernelEmitter::shareRow() {
   unsigned width = pieces[0].width;
-  SmallVector<Lanes> values = evaluate({shareValue, shareTag});
-  Value y = partOf(b, loc, values[0], 0, width), tag = partOf(b, loc, values[1], 0, width);
+  SmallVector<Lanes> yielded = evaluate({shareValue, shareTag});
+  Value y = partOf(b, loc, yielded[0], 0, width), tag = partOf(b, loc, yielded[1], 0, width);
   auto holds = [&](arith::CmpIPredicate predicate, int32_t bound) -> Value {
     Value condition =
         arith::CmpIOp::create(b, loc, predicate, tag, laneConstant(b, loc, b.getI32IntegerAttr(bound), width));
@@ -168,29 +172,35 @@ void KernelEmitter::shareRow() {
   auto any = [&](Value lanes) -> Value {
     return vector::ReductionOp::create(b, loc, vector::CombiningKind::OR, lanes);
   };
-  auto shareRarely = [&] {
-    Value none = laneConstant(b, loc, b.getI32IntegerAttr(-1), width);
-    LLVM::StoreOp::create(b, loc, y, laneValues, 64);
-    LLVM::StoreOp::create(b, loc, arith::SelectOp::create(b, loc, holds(arith::CmpIPredicate::sge, 0), tag, none),
-                          laneTags, 64);
-    sendLanes(laneValues, laneTags, /*allHaveWon=*/false);
-    Value tied = holds(arith::CmpIPredicate::slt, -1);
-    auto branch = scf::IfOp::create(b, loc, any(tied), /*withElseRegion=*/false);
+  auto branchIf = [&](Value condition, llvm::function_ref<void()> then, llvm::function_ref<void()> otherwise = {}) {
+    auto branch = scf::IfOp::create(b, loc, condition, /*withElseRegion=*/bool(otherwise));
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPointToStart(branch.thenBlock());
-    shareAmongEntries(y, tied);
+    then();
+    if (otherwise) {
+      b.setInsertionPointToStart(branch.elseBlock());
+      otherwise();
+    }
+  };
+  // Some lanes tie, or have no entry that could have won; of a row without entries that is true of all.
+  auto shareInParts = [&] {
+    Value won = holds(arith::CmpIPredicate::sge, 0), tied = holds(arith::CmpIPredicate::slt, -1);
+    branchIf(any(won), [&] {
+      Value none = laneConstant(b, loc, b.getI32IntegerAttr(-1), width);
+      LLVM::StoreOp::create(b, loc, y, laneValues, 64);
+      LLVM::StoreOp::create(b, loc, arith::SelectOp::create(b, loc, won, tag, none), laneTags, 64);
+      sendLanes(laneValues, laneTags, /*allHaveWon=*/false);
+    });
+    branchIf(any(tied), [&] { shareAmongEntries(y, tied); });
   };
   if (pieces[0].mask) {
-    shareRarely();
+    shareInParts();
     return;
   }
-  auto branch = scf::IfOp::create(b, loc, any(holds(arith::CmpIPredicate::slt, 0)), /*withElseRegion=*/true);
-  OpBuilder::InsertionGuard guard(b);
-  b.setInsertionPointToStart(branch.thenBlock());
-  shareRarely();
-  b.setInsertionPointToStart(branch.elseBlock());
-  Value sentValues = lanesInMemory(shareValue, y, laneValues), targets = lanesInMemory(shareTag, tag, laneTags);
-  sendLanes(sentValues, targets, /*allHaveWon=*/true);
+  branchIf(any(holds(arith::CmpIPredicate::slt, 0)), shareInParts, [&] {
+    Value values = lanesInMemory(shareValue, y, laneValues), targets = lanesInMemory(shareTag, tag, laneTags);
+    sendLanes(values, targets, /*allHaveWon=*/true);
+  });
 }
 
 void KernelEmitter::forEachEntry(llvm::function_ref<void()> body) {

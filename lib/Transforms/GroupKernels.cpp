@@ -23,7 +23,7 @@ using namespace gnnc::gnn;
 
 /// The widest row of features that a group holds in registers, and the most values of an entry that are kept beside
 /// the loop.
-static constexpr int64_t maxLanes = 256, maxEntryLanes = 128;
+static constexpr int64_t maxLanes = 512, maxEntryLanes = 128;
 
 static constexpr unsigned noIterator = ~0u;
 

@@ -147,13 +147,13 @@ INTEGERS = {"tied"}
 SPECIAL = {"winners", "counted", "peaks"}
 # Model of the benchmark → sizes of its features.
 LAYERS = {
-    "gcn": [{"In": 7, "Out": 16}, {"In": 40, "Out": 300}],
+    "gcn": [{"In": 7, "Out": 16}, {"In": 40, "Out": 600}],
     "sage": [{"In": 8, "Out": 3}, {"In": 100, "Out": 10}],
     "gin": [{"In": 10, "Hidden": 8, "Out": 3}],
-    "spmm": [{"F": f} for f in (1, 64, 256)],
-    "u_dot_v": [{"F": f} for f in (1, 24, 300)],
-    "gat": [{"In": 7, "H": h, "D": d} for h, d in ((1, 1), (1, 64), (2, 10), (3, 7), (5, 8), (8, 8))],
-    "gatv2": [{"In": 7, "H": h, "D": d} for h, d in ((1, 40), (3, 7), (8, 3), (4, 16))],
+    "spmm": [{"F": f} for f in (1, 64, 512)],
+    "u_dot_v": [{"F": f} for f in (1, 24, 600)],
+    "gat": [{"In": 7, "H": h, "D": d} for h, d in ((1, 1), (1, 64), (2, 10), (3, 7), (5, 8), (8, 8), (8, 64))],
+    "gatv2": [{"In": 7, "H": h, "D": d} for h, d in ((1, 40), (3, 7), (8, 3), (4, 16), (2, 200))],
     "transformer": [{"In": 7, "H": h, "D": d} for h, d in ((1, 24), (2, 3), (5, 8), (8, 16))],
     "transformer_conv": [{"In": 7, "H": h, "D": d} for h, d in ((1, 16), (3, 10))],
     "edgeconv": [{"In": 7, "Out": 10}],

@@ -231,14 +231,14 @@ func.func @unknown_features(%g: !g, %e: !ef) -> !nf {
 
 !g = !gnn.graph<s0 -> s0, s1>
 !i = tensor<?xi32, #gnn.dims<s1>>
-!ef = tensor<?x300xf32, #gnn.dims<s1, 300>>
-!nf = tensor<?x300xf32, #gnn.dims<s0, 300>>
+!ef = tensor<?x600xf32, #gnn.dims<s1, 600>>
+!nf = tensor<?x600xf32, #gnn.dims<s0, 600>>
 
 // CHECK-LABEL: func @too_wide(
 // CHECK-NOT: gnn.group
 // CHECK: return
 // NOTE-LABEL: func @too_wide(
-// NOTE: gnn.alone = "more than 256 features"
+// NOTE: gnn.alone = "more than 512 features"
 func.func @too_wide(%g: !g, %e: !ef) -> !nf {
   %dst = gnn.endpoint dst %g nondiff : (!g) -> !i
   %y = gnn.segment_reduce sum %e by [%dst] at 0 dims [0] : (!ef, !i) -> !nf
