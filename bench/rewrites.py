@@ -19,14 +19,14 @@ import gnnrt  # noqa: E402
 import graphs  # noqa: E402
 
 WHERE = {  # the names of gnnc's --disable-rewrite; which layer on which graph
-    "structure": ("gcn", "arxiv"),
+    "structure": ("sage", "star_t"),
     "products": ("edgeconv", "knn"),
     "rows": ("gat", "arxiv"),
     "winners": ("edgeconv", "knn"),
-    "accumulate": ("sage", "arxiv"),
+    "accumulate": ("edgeconv_linear", "star_t"),
     "inline": ("gcn", "arxiv"),
     "group": ("gat", "arxiv"),
-    "merge": ("gat", "arxiv"),
+    "merge": ("gat", "star_t"),
 }
 
 
