@@ -124,12 +124,13 @@ Value Elaborator::addSelfLoopsFunction(Call &call) {
     if (!fillArg) {
       diags.error(Diag::wrongArguments, call.range, "'add_self_loops' needs to know what the new edges carry")
           .note("write fill=1, fill=0 or fill=\"mean\"");
-      return errorValue();
-    }
-    Value f = arg(*fillArg);
-    if (f.isError())
+      // The types are known all the same, and what is wrong with their use is said too.
+      fills.assign(payloads.size(), integerValue(constantSize(0)));
+    } else if (Value f = arg(*fillArg); f.isError()) {
       return f;
-    fills = f.type->kind == Type::tuple ? f.parts : std::vector<Value>(payloads.size(), f);
+    } else {
+      fills = f.type->kind == Type::tuple ? f.parts : std::vector<Value>(payloads.size(), f);
+    }
     if (fills.size() != payloads.size()) {
       diags.error(Diag::wrongArguments, fillArg->range,
                   "'fill' has " + llvm::Twine(fills.size()) + " elements for " + llvm::Twine(payloads.size()) +
@@ -152,6 +153,8 @@ Value Elaborator::addSelfLoopsFunction(Call &call) {
         f.type->isTensor() && (f.type->elem == p.type->elem || (isFloat(p.type->elem) && isLiteral(f.type->elem)) ||
                                (isRuntimeInt(p.type->elem) && f.type->elem == Elem::integer));
     if (!mean && !number) {
+      if (!fillArg)
+        return errorValue(); // said above
       diags.error(Diag::badOperand, fillArg->range,
                   "'fill' is a value of the element type of " + str(p.type) + ", or \"mean\", found " + describe(f));
       return errorValue();
