@@ -241,7 +241,7 @@ class FullDisk(harness.TestCase):
         script = 'mount -t tmpfs -o size=4k none "$1" || exit 77; "$2" build "$3" -o "$1/libfull.so"; status=$?; ls "$1"; exit $status'
         result = subprocess.run(
             ["unshare", "-m", "sh", "-c", script, "sh", folder, harness.Settings.build / "bin" / "gnnc", program],
-            capture_output=True, text=True)
+            capture_output=True, text=True, env=harness.tool_environment())
         if result.returncode == 77 or "unshare" in result.stderr:
             self.skipTest("needs the right to mount a small disk")
         self.assertEqual(result.returncode, 1, result.stderr)
