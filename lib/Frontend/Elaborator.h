@@ -236,6 +236,8 @@ private:
   mlir::RankedTensorType irTensor(TypeRef type);
   mlir::RankedTensorType irTensor(Elem elem, llvm::ArrayRef<Dim> dims);
   mlir::Type irType(TypeRef type);
+  /// Of a batch of graphs: the index array that says which graph each node is in.
+  TypeRef batchType(TypeRef batch) { return tensor(Elem::index, Dims{{Dim::size, batch->src}}, batch->graphs); }
 
   llvm::ArrayRef<TypeRef> fieldTypes(TypeRef structure);
   TypeRef inBlocks(TypeRef type, llvm::ArrayRef<Dim> blocks);

@@ -241,11 +241,17 @@ Value Elaborator::field(const ast::FieldExpr *e) {
       return errorValue();
     }
     if (name == "graphs" || name == "batch") {
-      notSupported(e->field.range, "a batch of graphs");
+      if (base.type->graphs)
+        return name == "graphs"
+                   ? integerValue(base.type->graphs)
+                   : tensorValue(base.batch, Elem::index, Dims{{Dim::size, base.type->src}}, base.type->graphs);
+      diags.error(Diag::noSuchField, e->field.range, "one graph has no '" + name + "'; a batch of graphs has")
+          .note("its type is GraphBatch");
       return errorValue();
     }
     diags.error(Diag::noSuchField, e->field.range, "a graph has no '" + name + "'")
-        .note("it has nodes, edges, src and dst");
+        .note(base.type->graphs ? "it has nodes, edges, src, dst, graphs and batch"
+                                : "it has nodes, edges, src and dst");
     return errorValue();
   }
   if (base.type->kind == Type::structure && !base.type->blocks.empty()) {
