@@ -59,7 +59,7 @@ LogicalResult DeriveOp::verify() {
     return {};
   }();
   if (expected.ofGraph != bool(getGraph()))
-    return emitOpError() << (expected.ofGraph ? "needs" : "takes no") << " graph that it is made of";
+    return emitOpError() << (expected.ofGraph ? "needs a" : "takes no") << " graph that it is made of";
   if (getInputs().size() < expected.fewest || getInputs().size() > expected.most)
     return emitOpError() << "has " << getInputs().size() << " operands beside the graph, but needs " << expected.fewest
                          << (expected.most > expected.fewest ? " or one more" : "");

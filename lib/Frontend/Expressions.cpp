@@ -233,11 +233,21 @@ Value Elaborator::field(const ast::FieldExpr *e) {
           .note("write the name of one of its sets");
       return errorValue();
     }
-    if (name == "old") {
-      if (!base.parts.empty())
+    if (name == "old" || name == "new") {
+      // Of edges that were merged the map leads from the old ones to these.
+      bool merged = !base.parts.empty() && base.parts.front().type->target == base.type->edges;
+      if (!base.parts.empty() && merged == (name == "new"))
         return base.parts.front();
-      diags.error(Diag::noSuchField, e->field.range,
-                  "this graph was not made from another one here, so it has no 'old' edges");
+      if (base.parts.empty())
+        diags.error(Diag::noSuchField, e->field.range,
+                    "this graph was not made from another one here, so it has no '" + name + "' edges");
+      else
+        diags
+            .error(Diag::noSuchField, e->field.range,
+                   merged ? "edges were merged here, so there is no old one for each new one"
+                          : "edges were not merged here: an old one need not be among the new ones")
+            .note(merged ? "'new' leads from the old edges to the new ones"
+                         : "'old' leads from the new edges to the old ones");
       return errorValue();
     }
     if (name == "graphs" || name == "batch") {

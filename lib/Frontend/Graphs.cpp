@@ -138,7 +138,9 @@ Value Elaborator::regraphFunction(Call &call) {
   Value map = h.parts.front();
   if (how == Derivation::Coalesce)
     return withPayloads(call, 1, *g, h, [&](const Value &payload, SourceRange range) {
-      return reduceBy(Reduce::sum, payload, map, nullptr, range, range);
+      return consumedAt(payload, map, range, "what edges carry")
+                 ? reduceBy(Reduce::sum, payload, map, nullptr, range, range)
+                 : errorValue();
     });
   return withPayloads(call, 1, *g, h,
                       [&](const Value &payload, SourceRange range) { return gatherOld(payload, *g, map, range); });
@@ -261,7 +263,7 @@ Value Elaborator::toDenseFunction(Call &call) {
   return reduceBy(Reduce::sum, *w, ends, nullptr, call.range, call.args[1].range);
 }
 
-/// complete_graph(i), complete_graph(batch): all ordered pairs of nodes of one group, i = i among them.
+/// complete_graph(g), complete_graph(i): all ordered pairs of nodes of one graph or group, i = i among them.
 Value Elaborator::completeGraphFunction(Call &call) {
   if (!accept(call, 1, 1))
     return errorValue();
@@ -269,12 +271,15 @@ Value Elaborator::completeGraphFunction(Call &call) {
   if (of.isError())
     return of;
   Value group = of;
-  if (of.type->kind == Type::graph && of.type->graphs)
-    group = tensorValue(of.batch, Elem::index, Dims{{Dim::size, of.type->src}}, of.type->graphs);
+  if (of.type->kind == Type::graph && of.type->src == of.type->dst) {
+    Dims nodes{{Dim::size, of.type->src}};
+    mlir::Value one = of.type->graphs ? of.batch : filled(loc(call.range), Elem::index, nodes, 0);
+    group = tensorValue(one, Elem::index, nodes, of.type->graphs ? of.type->graphs : constantSize(1));
+  }
   if (!group.type->isTensor() || group.type->elem != Elem::index || group.type->dims.size() != 1) {
     diags
         .error(Diag::badOperand, call.args[0].range,
-               "'complete_graph' takes a batch of graphs, or the group of each node, found " + describe(of))
+               "'complete_graph' takes a graph over one set of nodes, or the group of each node, found " + describe(of))
         .note("such as g.batch: index(g.graphs)[g.nodes] of a GraphBatch");
     return errorValue();
   }

@@ -170,6 +170,7 @@ def repeated(_, a):
 CASES = {
     "no_loops": (no_loops, {"w": "m", "x": "n3"}),
     "merged": (merged, {"w": "m", "e": "m2", "x": "n2"}),
+    "merged_by_map": (merged, {"w": "m", "e": "m2", "x": "n2"}),
     "both_ways": (both_ways, {"w": "m", "x": "n3"}),
     "backwards": (backwards, {"w": "m", "x": "n3"}),
     "heavy": (heavy, {"w": "m", "x": "n3"}),
@@ -243,6 +244,68 @@ class Structure(harness.TestCase):
             return reference(graph, now)
 
         self.assert_gradients(changed, real, gradients, cotangent, rng)
+
+
+    # ---- Semantics ----
+
+    def forward(self, name, graph, **arguments):
+        n, src, dst = graph
+        handle = self.context.graph(n, np.array(src, np.int32), np.array(dst, np.int32))
+        entry = self.model.vjps[name]["forward"]
+        given = {"g": handle} if any(spec["path"] == "g" for spec in self.model.entries[entry]["args"]) else {}
+        return self.model.call(self.context, entry, {**given, **arguments})["out"]
+
+    def test_missing_edge(self):
+        u, v = np.array([0, 1], np.int32), np.array([1, 0], np.int32)
+        self.assert_refused("index", r"structure.gnn:\d+: entry 1 asks for an edge from 1 to 0, but the graph has none",
+                            lambda: self.forward("chosen", (2, [0], [1]), w=np.ones(1), u=u, v=v))
+
+    def test_first_of_parallel_edges(self):
+        u, v = np.array([0, 1], np.int32), np.array([1, 0], np.int32)
+        found = self.forward("chosen", (2, [1, 0, 0], [0, 1, 1]), w=np.array([5.0, 7.0, 9.0]), u=u, v=v)
+        np.testing.assert_array_equal(found, [7, 5])
+
+    def test_node_of_no_graph(self):
+        self.assert_refused("index", r"`g.batch\[1\]` is 2, but must be at least 0 and below g.graphs, which is 2",
+                            lambda: self.forward("pooled", (2, [0], [1]), **{"x": np.ones((2, 3)), "g.batch": np.array([0, 2], np.int32), "g.graphs": 2}))
+
+    def test_position_that_is_none(self):
+        x = np.array([[0.0, 0], [np.nan, 1]])
+        self.assert_refused("argument", r"the position of point 1 is nan in dimension 0: neighbours are looked for among finite positions",
+                            lambda: self.forward("nearby", (0, [], []), x=x, r=1.0))
+
+    def test_negative_radius_and_period(self):
+        x, period = np.zeros((2, 2)), np.ones(2)
+        self.assert_refused("argument", "the radius of a radius graph is -1, but must be a finite number from 0 on",
+                            lambda: self.forward("nearby", (0, [], []), x=x, r=-1.0))
+        self.assert_refused("argument", "the period in dimension 1 is -1, but must be a positive number, or 0 where nothing repeats",
+                            lambda: self.forward("crystal", (0, [], []), x=x, r=0.5, period=np.array([1.0, -1])))
+        self.assert_refused("argument", "more than 1000 periods",
+                            lambda: self.forward("crystal", (0, [], []), x=x, r=1e6, period=period))
+
+    def test_a_removed_nan_leaves_no_trace(self):
+        graph = (2, [0, 0], [1, 0])
+        w = np.array([1.0, np.nan])
+        g = self.context.graph(2, np.array(graph[1], np.int32), np.array(graph[2], np.int32))
+        results, gradients = self.model.value_and_vjp(
+            self.context, "no_loops", {"g": g, "w": w, "x": np.ones((2, 1))}, {"out": np.ones((2, 1))})
+        np.testing.assert_array_equal(results["out"][:, 0], [0, 1])
+        np.testing.assert_array_equal(gradients["w"], [1, 0])
+
+    def test_alone_as_in_a_batch(self):
+        random = np.random.default_rng(5)
+        x, q = random.standard_normal((7, 3)), random.standard_normal((7, 3))
+        both = np.array([0, 0, 0, 1, 1, 1, 1], np.int32)
+        together = self.forward("attention", (7, [], []), **{"x": x, "q": q, "g.batch": both, "g.graphs": 2})
+        for part in (slice(0, 3), slice(3, 7)):
+            alone = self.forward("attention", (part.stop - part.start, [], []),
+                                 **{"x": x[part], "q": q[part], "g.batch": np.zeros(part.stop - part.start, np.int32), "g.graphs": 1})
+            np.testing.assert_array_equal(alone, together[part])
+
+    def test_adjacency_with_signed_zeros_and_nan(self):
+        a = np.array([[0.0, -0.0], [np.nan, 2.0]])
+        value = self.forward("of_matrix", (0, [], []), a=a, x=np.array([[1.0], [10.0]]))
+        np.testing.assert_array_equal(value[:, 0], [np.nan, 40])
 
 
 harness.add_cases(
