@@ -37,6 +37,9 @@ private:
   mlir::Value integer(mlir::Value value);
   void emitOp(mlir::Operation *op);
   void emitAddSelfLoops(gnn::AddSelfLoopsOp op);
+  void emitDerive(gnn::DeriveOp op);
+  void emitSearch(gnn::SearchOp op);
+  std::pair<mlir::Value, mlir::Value> describeInputs(mlir::ValueRange inputs);
   void emitOrderBy(gnn::OrderByOp op);
   void emitCheck(gnn::CheckIndexOp op);
   void emitSize(gnn::SizeOp op);

@@ -153,6 +153,18 @@ static SizeAttr boundOf(func::FuncOp func, SizeAttr size) {
     if (std::optional<int64_t> set = made.getEdges().getSet())
       bounds[*set] = from.getEdges().add(from.getDst());
   });
+  // Nothing is kept over the sets of other graphs (lib/Transforms/SplitVjp.cpp).
+  func.walk([&](DeriveOp op) {
+    if (!op.isOfGraphAlone() || op.getHow() == Derivation::Reverse)
+      return;
+    SizeAttr edges = cast<GnnGraphType>(op.getGraph().getType()).getEdges(), most = edges;
+    if (op.getHow() == Derivation::Symmetrize)
+      most = edges.scale(2);
+    else if (op.getHow() == Derivation::Line)
+      most = edges.mul(edges);
+    if (std::optional<int64_t> set = op.getResult().getType().getEdges().getSet())
+      bounds[*set] = most;
+  });
   // Graphs may be made from graphs that are made.
   for (size_t i = 0; i < bounds.size() + 1; ++i)
     size = size.substitute([&](int64_t id) {

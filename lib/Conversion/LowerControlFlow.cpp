@@ -26,7 +26,7 @@ void BodyEmitter::emitBlock(Block &block) {
   bool isScope = plan.scopes.contains(&block);
   Value mark;
   if (isScope) {
-    mark = host.local(host.i64(), 3); // gnnrt_mark
+    mark = host.local(host.i64(), 4); // gnnrt_mark
     host.call("gnnrt_frame_mark", {}, {frame, mark});
   }
   for (Operation &op : block) {

@@ -164,10 +164,56 @@ void BodyEmitter::emitAddSelfLoops(AddSelfLoopsOp op) {
                          {frame, graph, host.integer32(static_cast<int32_t>(op.getExisting()))});
   host.returnIfNull(made);
   pointers[op.getResult()] = made;
-  pointers[op.getOld()] = host.call("gnnrt_graph_old", host.ptr(), {made});
+  pointers[op.getOld()] = host.call("gnnrt_graph_map", host.ptr(), {made, host.integer32(0)});
   SizeAttr edges = cast<GnnGraphType>(op.getResult().getType()).getEdges();
   if (std::optional<int64_t> set = edges.getSet())
     setSize(*set, host.call("gnnrt_graph_num_edges", host.i64(), {made}));
+}
+
+/// The addresses of tensors, and all their sizes one behind the other.
+std::pair<Value, Value> BodyEmitter::describeInputs(ValueRange inputs) {
+  SmallVector<SizeAttr> dims;
+  for (Value input : inputs)
+    llvm::append_range(dims, dimsOf(input));
+  Value addresses = host.local(host.ptr(), std::max<size_t>(inputs.size(), 1)),
+        extents = host.local(host.i64(), std::max<size_t>(dims.size(), 1));
+  for (auto [i, input] : llvm::enumerate(inputs))
+    host.store(pointer(input), addresses, i);
+  for (auto [i, dim] : llvm::enumerate(dims))
+    host.store(size(dim), extents, i);
+  return {addresses, extents};
+}
+
+void BodyEmitter::emitDerive(DeriveOp op) {
+  GnnGraphType type = op.getResult().getType();
+  auto [addresses, extents] = describeInputs(op.getInputs());
+  Value numSrc = op.getHow() == Derivation::Induced ? host.integer(-1) : size(type.getSrc()),
+        numDst = op.getHow() == Derivation::Induced ? host.integer(-1) : size(type.getDst());
+  int32_t dtype = op.getInputs().empty() ? 0 : abiDtype(elementOf(op.getInputs().front()));
+  Value made = host.call("gnnrt_derive", host.ptr(),
+                         {frame, host.integer32(static_cast<int32_t>(op.getHow())),
+                          op.getGraph() ? pointer(op.getGraph()) : host.null(), numSrc, numDst, addresses, extents,
+                          host.integer32(dtype), host.integer32(op.getInputs().size())});
+  host.returnIfNull(made);
+  pointers[op.getResult()] = made;
+  for (auto [k, array] : llvm::enumerate(op.getMaps()))
+    pointers[array] = host.call("gnnrt_graph_map", host.ptr(), {made, host.integer32(k)});
+  if (std::optional<int64_t> set = type.getEdges().getSet(); set && op.getHow() != Derivation::Reverse)
+    setSize(*set, host.call("gnnrt_graph_num_edges", host.i64(), {made}));
+  if (std::optional<int64_t> set = type.getSrc().getSet(); set && op.getHow() == Derivation::Induced)
+    setSize(*set, host.call("gnnrt_graph_num_src", host.i64(), {made}));
+}
+
+void BodyEmitter::emitSearch(SearchOp op) {
+  auto [addresses, extents] = describeInputs(op.getInputs());
+  ArrayRef<SizeAttr> sizes = dimsOf(op.getResult());
+  std::string line = sourceLine(op.getLoc());
+  host.returnIfFailed(
+      host.call("gnnrt_search", host.i32(),
+                {frame, host.text(line), host.integer32(static_cast<int32_t>(op.getWhat())),
+                 op.getGraph() ? pointer(op.getGraph()) : host.null(), addresses, extents,
+                 host.integer32(abiDtype(elementOf(op.getInputs().front()))), host.integer32(op.getInputs().size()),
+                 sizes.size() > 1 ? size(sizes[0]) : host.integer(1), size(sizes.back()), pointer(op.getResult())}));
 }
 
 void BodyEmitter::setSize(int64_t set, Value value) {
@@ -261,6 +307,8 @@ void BodyEmitter::emitOp(Operation *op) {
         pointers[o.getResult()] = order;
       })
       .Case([&](AddSelfLoopsOp o) { emitAddSelfLoops(o); })
+      .Case([&](DeriveOp o) { emitDerive(o); })
+      .Case([&](SearchOp o) { emitSearch(o); })
       .Case([&](OrderByOp o) { emitOrderBy(o); })
       .Case([&](CheckIndexOp o) { emitCheck(o); })
       .Case([&](SizeOp o) { emitSize(o); })

@@ -49,17 +49,32 @@ private:
 bool Planner::isEarly(Operation *op) {
   if (!isTop(*op->getBlock()))
     return false;
-  if (isa<EndpointOp, DegreeOp, AddSelfLoopsOp, OrderOp>(op))
-    return true;
-  if (!isa<OrderByOp, CheckIndexOp, DefineSizeOp>(op))
+  if (!isa<EndpointOp, DegreeOp, AddSelfLoopsOp, DeriveOp, OrderOp, OrderByOp, CheckIndexOp, DefineSizeOp>(op))
     return false;
-  auto it = plan.storage.find(memoryRoot(op->getOperand(0)));
-  return it != plan.storage.end() && (it->second.kind == Storage::Argument || it->second.kind == Storage::Structure ||
-                                      (it->second.kind == Storage::Residual && isa<BlockArgument>(it->first)));
+  return llvm::all_of(op->getOperands(), [&](Value operand) {
+    Operation *maker = operand.getDefiningOp();
+    if (isa<GnnGraphType, OrderType>(operand.getType()))
+      return !maker || !plan.stepOf.contains(maker);
+    auto it = plan.storage.find(memoryRoot(operand));
+    if (it == plan.storage.end())
+      return false;
+    switch (it->second.kind) {
+    case Storage::Argument:
+    case Storage::Constant:
+      return true;
+    case Storage::Structure:
+    case Storage::Scalar:
+      return !plan.stepOf.contains(it->first.getDefiningOp());
+    case Storage::Residual:
+      return isa<BlockArgument>(it->first);
+    default:
+      return false;
+    }
+  });
 }
 
 /// Whether buffers may need what a step finds out: how many rows are cut, or how large a set is.
-bool Planner::makesSizes(Operation *op) { return isa<OrderOp, OrderByOp, AddSelfLoopsOp, DefineSizeOp>(op); }
+bool Planner::makesSizes(Operation *op) { return isa<OrderOp, OrderByOp, AddSelfLoopsOp, DeriveOp, DefineSizeOp>(op); }
 
 /// Notes where the results of an op live that no step writes. Fails at an op that should not be left.
 LogicalResult Planner::classify(Operation &op) {
@@ -70,6 +85,11 @@ LogicalResult Planner::classify(Operation &op) {
                    })
                    .Case([&](AddSelfLoopsOp loops) {
                      plan.storage[loops.getOld()] = {Storage::Structure};
+                     return true;
+                   })
+                   .Case([&](DeriveOp derived) {
+                     for (Value array : derived.getMaps())
+                       plan.storage[array] = {Storage::Structure};
                      return true;
                    })
                    .Case<SizeOp, FoldKeyOp>([&](auto scalar) {
@@ -84,8 +104,8 @@ LogicalResult Planner::classify(Operation &op) {
                      plan.storage[constant.getResult()] = {Storage::Constant};
                      return true;
                    })
-                   .Case<OrderOp, OrderByOp, CheckIndexOp, DefineSizeOp, ReshapeOp, SelectIndexOp, EmptyOp, KernelOp,
-                         GroupOp, GemmOp, IfOp, WhileOp, YieldOp>([](auto) { return true; })
+                   .Case<OrderOp, OrderByOp, CheckIndexOp, DefineSizeOp, ReshapeOp, SelectIndexOp, SearchOp, EmptyOp,
+                         KernelOp, GroupOp, GemmOp, IfOp, WhileOp, YieldOp>([](auto) { return true; })
                    .Default([](Operation *) { return false; });
   if (!known)
     return op.emitError("this is a fault of gnnc: '") << op.getName() << "' is left after kernels were formed";
@@ -125,7 +145,7 @@ LogicalResult Planner::order(Block &block) {
       for (Block *scope = &block; !isTop(*scope); scope = scope->getParentOp()->getBlock())
         plan.scopes.insert(scope);
     }
-    plan.failsLate |= isa<CheckIndexOp>(op);
+    plan.failsLate |= isa<CheckIndexOp, SearchOp>(op);
     if (!isa<IfOp, ForOp, WhileOp>(op))
       continue;
     for (Region &region : op.getRegions())

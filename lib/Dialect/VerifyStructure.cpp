@@ -28,6 +28,63 @@ LogicalResult AddSelfLoopsOp::verify() {
   return haveSizes(*this, "the second result", getOld(), after.getEdges());
 }
 
+LogicalResult DeriveOp::verify() {
+  struct Shape {
+    bool ofGraph;
+    unsigned fewest, most, maps;
+  };
+  auto expected = [&]() -> Shape {
+    switch (getHow()) {
+    case Derivation::RemoveSelfLoops:
+    case Derivation::Coalesce:
+    case Derivation::Symmetrize:
+      return {true, 0, 0, 1};
+    case Derivation::Reverse:
+    case Derivation::Line:
+      return {true, 0, 0, 0};
+    case Derivation::Filter:
+      return {true, 1, 1, 1};
+    case Derivation::Induced:
+      return {true, 1, 1, 2};
+    case Derivation::Edges:
+      return {false, 2, 2, 0};
+    case Derivation::Dense:
+    case Derivation::Pairs:
+      return {false, 1, 1, 0};
+    case Derivation::Nearest:
+      return {false, 2, 3, 0};
+    case Derivation::Radius:
+      return {false, 3, 4, 1};
+    }
+    return {};
+  }();
+  if (expected.ofGraph != bool(getGraph()))
+    return emitOpError() << (expected.ofGraph ? "needs a" : "takes no") << " graph that it is made of";
+  if (getInputs().size() < expected.fewest || getInputs().size() > expected.most)
+    return emitOpError() << "has " << getInputs().size() << " operands beside the graph, but needs " << expected.fewest
+                         << (expected.most > expected.fewest ? " or one more" : "");
+  if (getMaps().size() != expected.maps)
+    return emitOpError() << "has " << getMaps().size() << " maps, but should have " << expected.maps;
+  GnnGraphType made = getResult().getType();
+  if (getHow() == Derivation::Coalesce)
+    return haveSizes(*this, "the map", getMaps()[0], getGraph().getType().getEdges());
+  for (auto [k, map] : llvm::enumerate(getMaps()))
+    if (dimsOf(map).front() != (k == 0 ? made.getEdges() : made.getSrc()))
+      return emitOpError() << "map " << k << " is over " << dimsOf(map).front().str() << ", but should be over "
+                           << (k == 0 ? made.getEdges() : made.getSrc()).str();
+  return success();
+}
+
+LogicalResult SearchOp::verify() {
+  bool isOfGraph = getWhat() == Search::EdgeIds;
+  if (isOfGraph != bool(getGraph()))
+    return emitOpError() << (isOfGraph ? "needs a graph" : "takes no graph");
+  size_t fewest = isOfGraph ? 2 : 1, most = getWhat() == Search::Order ? 1 : 2;
+  if (getInputs().size() < fewest || getInputs().size() > most)
+    return emitOpError() << "has " << getInputs().size() << " operands";
+  return success();
+}
+
 LogicalResult OrderOp::verify() {
   GnnGraphType graph = getGraph().getType();
   auto expected = OrderType::get(getContext(), nodesAt(graph, getEnd()), graph.getEdges());

@@ -162,6 +162,8 @@ void Elaborator::initialisers(TypeRef type, DictionaryAttr given, SmallVectorImp
       given = builder.getDictionaryAttr(attrs);
     }
     out.push_back(given);
+    if (type->graphs)
+      out.push_back({}); // of which graph each node is in
     return;
   }
   for (auto [f, t] : llvm::zip(type->decl->fields, fieldTypes(type))) {

@@ -191,6 +191,16 @@ public:
   Value dropoutFunction(Call &);
   Value degreeFunction(Call &);
   Value addSelfLoopsFunction(Call &);
+  Value regraphFunction(Call &);
+  Value filterEdgesFunction(Call &);
+  Value inducedSubgraphFunction(Call &);
+  Value fromDenseFunction(Call &);
+  Value toDenseFunction(Call &);
+  Value completeGraphFunction(Call &);
+  Value neighboursFunction(Call &);
+  Value batchFunction(Call &);
+  Value edgeIdsFunction(Call &);
+  Value sortFunction(Call &);
   Value nondiffFunction(Call &);
   Value noRuleFunction(Call &);
   Value mapFunction(Call &);
@@ -236,6 +246,8 @@ private:
   mlir::RankedTensorType irTensor(TypeRef type);
   mlir::RankedTensorType irTensor(Elem elem, llvm::ArrayRef<Dim> dims);
   mlir::Type irType(TypeRef type);
+  /// Of a batch of graphs: the index array that says which graph each node is in.
+  TypeRef batchType(TypeRef batch) { return tensor(Elem::index, Dims{{Dim::size, batch->src}}, batch->graphs); }
 
   llvm::ArrayRef<TypeRef> fieldTypes(TypeRef structure);
   TypeRef inBlocks(TypeRef type, llvm::ArrayRef<Dim> blocks);
@@ -303,6 +315,17 @@ private:
   bool unifyElems(llvm::MutableArrayRef<Value> values, llvm::ArrayRef<SourceRange> ranges, SourceRange at,
                   llvm::StringRef what);
   bool jointShape(llvm::MutableArrayRef<Value> values, llvm::ArrayRef<SourceRange> ranges, SourceRange at);
+
+  // ---- Graphs.cpp ----
+  std::optional<Value> graphArg(Call &call, CallArg &arg);
+  std::optional<Value> tensorArg(Call &call, CallArg &arg, const std::string &what,
+                                 llvm::function_ref<bool(TypeRef)> fits);
+  SizeAttr madeSet(Call &call, llvm::StringRef what);
+  Value derivedGraph(Call &call, gnn::Derivation how, TypeRef type, const Value *from, llvm::ArrayRef<Value> inputs,
+                     llvm::ArrayRef<std::pair<Dims, SizeAttr>> maps);
+  Value withPayloads(Call &call, unsigned at, const Value &g, const Value &h,
+                     llvm::function_ref<Value(const Value &, SourceRange)> move);
+  Value gatherOld(const Value &payload, const Value &g, const Value &old, SourceRange range);
 
   // ---- Elementwise.cpp ----
   Value unary(const ast::UnaryExpr *e);

@@ -53,6 +53,8 @@ void Elaborator::leavesOf(TypeRef type, const std::string &path,
                           SmallVectorImpl<std::pair<TypeRef, std::string>> &out) {
   if (type->kind == Type::tensor || type->kind == Type::graph) {
     out.push_back({type, path});
+    if (type->graphs)
+      out.push_back({batchType(type), path + ".batch"});
     return;
   }
   auto below = [&](const llvm::Twine &name) { return path.empty() ? name.str() : (path + "." + name).str(); };
@@ -76,6 +78,10 @@ Value Elaborator::unflatten(TypeRef type, ArrayRef<mlir::Value> &in) {
   }
   v.ir = in.front();
   in = in.drop_front();
+  if (type->graphs) {
+    v.batch = in.front();
+    in = in.drop_front();
+  }
   return v;
 }
 

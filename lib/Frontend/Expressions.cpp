@@ -233,19 +233,35 @@ Value Elaborator::field(const ast::FieldExpr *e) {
           .note("write the name of one of its sets");
       return errorValue();
     }
-    if (name == "old") {
-      if (!base.parts.empty())
+    if (name == "old" || name == "new") {
+      // Of edges that were merged the map leads from the old ones to these.
+      bool merged = !base.parts.empty() && base.parts.front().type->target == base.type->edges;
+      if (!base.parts.empty() && merged == (name == "new"))
         return base.parts.front();
-      diags.error(Diag::noSuchField, e->field.range,
-                  "this graph was not made from another one here, so it has no 'old' edges");
+      if (base.parts.empty())
+        diags.error(Diag::noSuchField, e->field.range,
+                    "this graph was not made from another one here, so it has no '" + name + "' edges");
+      else
+        diags
+            .error(Diag::noSuchField, e->field.range,
+                   merged ? "edges were merged here, so there is no old one for each new one"
+                          : "edges were not merged here: an old one need not be among the new ones")
+            .note(merged ? "'new' leads from the old edges to the new ones"
+                         : "'old' leads from the new edges to the old ones");
       return errorValue();
     }
     if (name == "graphs" || name == "batch") {
-      notSupported(e->field.range, "a batch of graphs");
+      if (base.type->graphs)
+        return name == "graphs"
+                   ? integerValue(base.type->graphs)
+                   : tensorValue(base.batch, Elem::index, Dims{{Dim::size, base.type->src}}, base.type->graphs);
+      diags.error(Diag::noSuchField, e->field.range, "one graph has no '" + name + "'; a batch of graphs has")
+          .note("its type is GraphBatch");
       return errorValue();
     }
     diags.error(Diag::noSuchField, e->field.range, "a graph has no '" + name + "'")
-        .note("it has nodes, edges, src and dst");
+        .note(base.type->graphs ? "it has nodes, edges, src, dst, graphs and batch"
+                                : "it has nodes, edges, src and dst");
     return errorValue();
   }
   if (base.type->kind == Type::structure && !base.type->blocks.empty()) {

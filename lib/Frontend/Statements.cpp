@@ -195,14 +195,16 @@ void Elaborator::bindPattern(const ast::Pattern *p, const Value &value, bool isM
 void Elaborator::nameSets(const Value &value, StringRef name) {
   if (value.type->kind != Type::graph)
     return;
-  std::optional<int64_t> id = value.type->edges.getSet();
-  if (!id || !vars[*id].isProvisional)
-    return;
-  vars[*id].name = (name + ".edges").str();
-  vars[*id].isProvisional = false;
-  if (std::optional<int64_t> set = vars[*id].ir ? vars[*id].ir.getSet() : std::nullopt)
-    if (vars[*id].frame == frame->owner)
-      setNames[*set] = vars[*id].name;
+  for (auto [set, what] : {std::pair(value.type->edges, ".edges"), std::pair(value.type->src, ".nodes")}) {
+    std::optional<int64_t> id = set.getSet();
+    if (!id || !vars[*id].isProvisional)
+      continue;
+    vars[*id].name = (name + what).str();
+    vars[*id].isProvisional = false;
+    if (std::optional<int64_t> known = vars[*id].ir ? vars[*id].ir.getSet() : std::nullopt)
+      if (vars[*id].frame == frame->owner)
+        setNames[*known] = vars[*id].name;
+  }
 }
 
 void Elaborator::assign(const ast::Expr *target, const Value &value, SourceRange range) {

@@ -175,6 +175,7 @@ Value Elaborator::addSelfLoopsFunction(Call &call) {
   Value h;
   h.type = type;
   h.ir = op.getResult();
+  h.batch = g.batch;
   Value old = tensorValue(op.getOld(), Elem::index, newEdges, g.type->edges);
   h.parts = {old};
   if (!payloadArg)

@@ -31,10 +31,6 @@ TypeRef Elaborator::typeOf(const ast::TypeExpr *t) {
   }
   case ast::TypeKind::graph: {
     const auto *g = cast<ast::GraphType>(t);
-    if (g->batch) {
-      notSupported(t->range, "a batch of graphs");
-      return errorType();
-    }
     Type type;
     type.kind = Type::graph;
     if (g->source) {
@@ -49,6 +45,16 @@ TypeRef Elaborator::typeOf(const ast::TypeExpr *t) {
     unsigned edges = newVar(graphName + ".edges", t->range);
     vars[edges].isProvisional = graphName == "?";
     type.edges = var(edges);
+    if (g->batch) {
+      if (type.src != type.dst) {
+        diags
+            .error(Diag::badType, t->range,
+                   "a batch is of graphs over one set of nodes, found " + str(type.src) + " -> " + str(type.dst))
+            .note("write GraphBatch(V -> V), or GraphBatch");
+        return errorType();
+      }
+      type.graphs = var(newVar(graphName + ".graphs", t->range));
+    }
     return make(std::move(type));
   }
   case ast::TypeKind::function: {

@@ -54,7 +54,7 @@ bool Elaborator::same(TypeRef a, TypeRef b) const {
   case Type::opaque:
     return a->parameter == b->parameter;
   case Type::graph:
-    return a->src == b->src && a->dst == b->dst && a->edges == b->edges;
+    return a->src == b->src && a->dst == b->dst && a->edges == b->edges && a->graphs == b->graphs;
   case Type::tuple:
   case Type::function:
     return a->elements.size() == b->elements.size() &&
@@ -138,7 +138,7 @@ std::string Elaborator::str(TypeRef t) const {
   case Type::opaque:
     return structVars[t->parameter].name;
   case Type::graph:
-    return "Graph(" + str(t->src) + " -> " + str(t->dst) + ")";
+    return (t->graphs ? "GraphBatch(" : "Graph(") + str(t->src) + " -> " + str(t->dst) + ")";
   case Type::tuple:
   case Type::function: {
     std::string text = t->kind == Type::tuple ? "(" : "fn(";
@@ -267,6 +267,7 @@ TypeRef Elaborator::substitute(TypeRef type, unsigned of) {
   t.src = substitute(t.src, of);
   t.dst = substitute(t.dst, of);
   t.edges = substitute(t.edges, of);
+  t.graphs = substitute(t.graphs, of);
   for (StructArg &a : t.args) {
     a.size = substitute(a.size, of);
     if (a.type)

@@ -61,8 +61,8 @@ struct Type {
   Dims blocks; // of an array of structs, `Block[F][L]`: every leaf has these dimensions first
   // opaque: the parameter's number
   unsigned parameter = 0;
-  // graph
-  SizeAttr src, dst, edges;
+  // graph; `graphs` of a batch of graphs, null otherwise
+  SizeAttr src, dst, edges, graphs;
   // tuple: its elements; function: its parameters
   llvm::SmallVector<TypeRef, 4> elements;
   llvm::SmallVector<llvm::StringRef, 4> names; // of a tuple's elements, "" where it has none
@@ -83,6 +83,7 @@ using ScopePtr = Scope *; // owned by the elaborator, as frames are
 struct Value {
   TypeRef type = nullptr;
   mlir::Value ir;           // tensors and graphs; null for compile-time constants
+  mlir::Value batch;        // of a batch of graphs: which graph each node is in
   SizeAttr size;            // of Elem::integer
   double constant = 0;      // of Elem::number
   llvm::StringRef text;     // of strings

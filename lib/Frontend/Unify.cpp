@@ -84,7 +84,8 @@ bool Elaborator::unify(TypeRef param, TypeRef arg, unsigned of, SmallVectorImpl<
     return unifyDims(param->blocks, arg->blocks, of, deferred);
   case Type::graph:
     return unifySize(param->src, arg->src, of, deferred) && unifySize(param->dst, arg->dst, of, deferred) &&
-           unifySize(param->edges, arg->edges, of, deferred);
+           unifySize(param->edges, arg->edges, of, deferred) &&
+           (!param->graphs || (arg->graphs && unifySize(param->graphs, arg->graphs, of, deferred)));
   case Type::tuple:
     return param->elements.size() == arg->elements.size() &&
            llvm::all_of(llvm::zip(param->elements, arg->elements),
@@ -139,8 +140,15 @@ Value Elaborator::convert(const Value &value, TypeRef target, Location at) {
     v.type = target;
     return v;
   }
-  if (target->kind == Type::graph)
-    return value;
+  if (target->kind == Type::graph) {
+    // A batch is a graph too.
+    Value v = value;
+    if (v.type->graphs && !target->graphs) {
+      v.type = target;
+      v.batch = {};
+    }
+    return v;
+  }
   return retype(value, target);
 }
 

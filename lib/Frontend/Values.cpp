@@ -71,6 +71,9 @@ Value Elaborator::placeholder(TypeRef type, ValueRange operands, Location at) {
   case Type::tensor:
   case Type::graph:
     v.ir = UnrealizedConversionCastOp::create(builder, at, TypeRange{irType(type)}, operands).getResult(0);
+    if (type->graphs)
+      v.batch =
+          UnrealizedConversionCastOp::create(builder, at, TypeRange{irType(batchType(type))}, operands).getResult(0);
     break;
   case Type::structure:
     for (TypeRef f : fieldTypes(type))
@@ -103,6 +106,8 @@ Value Elaborator::retype(const Value &value, TypeRef type) {
       part = retype(part, t);
   } else if (type->kind == Type::graph) {
     v.parts.clear();
+    if (!type->graphs)
+      v.batch = {};
   }
   return v;
 }
@@ -138,6 +143,8 @@ Value Elaborator::mapLeaves(const Value &value, llvm::function_ref<Value(const V
 void Elaborator::collectIr(const Value &value, SmallVectorImpl<mlir::Value> &out) {
   if (value.ir)
     out.push_back(value.ir);
+  if (value.batch)
+    out.push_back(value.batch);
   if (value.type->kind != Type::graph)
     for (const Value &part : value.parts)
       collectIr(part, out);
@@ -147,6 +154,10 @@ Value Elaborator::replaceIr(const Value &value, ArrayRef<mlir::Value> &in) {
   Value v = value;
   if (v.ir) {
     v.ir = in.front();
+    in = in.drop_front();
+  }
+  if (v.batch) {
+    v.batch = in.front();
     in = in.drop_front();
   }
   if (value.type->kind == Type::graph)

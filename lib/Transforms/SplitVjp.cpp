@@ -2,8 +2,8 @@
 //
 // The function at hand computes f's results and then gradients. What f's results need is the forward function; the rest
 // is the backward one. A forward value that the backward function reads is computed again if it follows from graphs,
-// constants and scalars alone, without a contraction; else it is a residual: a result of the one, an argument of the
-// other.
+// constants and scalars alone, without a contraction, or if only the call finds out how large it is; else it is a
+// residual: a result of the one, an argument of the other, for which the caller makes room.
 #include "gnnc/Dialect/EntryAttrs.h"
 #include "gnnc/Transforms/Passes.h"
 
@@ -48,6 +48,7 @@ public:
         yield(both.getBody().front().getTerminator()) {}
 
   LogicalResult run() {
+    findMadeSets();
     findForward();
     SymbolTable symbols(both->getParentOfType<ModuleOp>());
     func::FuncOp backward = makeBackward();
@@ -63,6 +64,31 @@ public:
   }
 
 private:
+  /// The sets of graphs that are made from more than a graph of the caller.
+  void findMadeSets() {
+    both.walk([&](DeriveOp op) {
+      auto from = op.getGraph() ? cast<GnnGraphType>(op.getGraph().getType()) : GnnGraphType();
+      if (op.isOfGraphAlone() && !isMade(from.getEdges()))
+        return;
+      for (SizeAttr size : {op.getResult().getType().getEdges(), op.getResult().getType().getSrc()})
+        if (std::optional<int64_t> set = size.getSet();
+            set && (size != (from ? from.getSrc() : SizeAttr())) &&
+            llvm::none_of(op.getInputs(), [&](Value v) { return llvm::is_contained(dimsOf(v), size); }))
+          madeSets.insert(*set);
+    });
+    both.walk([&](AddSelfLoopsOp op) {
+      if (isMade(cast<GnnGraphType>(op.getGraph().getType()).getEdges()))
+        if (std::optional<int64_t> set = cast<GnnGraphType>(op.getResult().getType()).getEdges().getSet())
+          madeSets.insert(*set);
+    });
+  }
+
+  bool isMade(SizeAttr size) const {
+    bool made = false;
+    size.forEachSet([&](int64_t id) { made |= madeSets.contains(id); });
+    return made;
+  }
+
   /// The ops that f's own results need.
   void findForward() {
     auto need = [&](SmallVector<Value> work) {
@@ -123,7 +149,8 @@ private:
   /// Whether a forward value is cheaply computed again by the backward function.
   bool isRecomputed(Value value) {
     value = throughMarker(value);
-    if (isa<GnnGraphType, OrderType>(value.getType()))
+    if (isa<GnnGraphType, OrderType>(value.getType()) || value.getDefiningOp<DeriveOp>() ||
+        llvm::any_of(dimsOf(value), [&](SizeAttr size) { return isMade(size); }))
       return true;
     auto [known, isNew] = recomputed.try_emplace(value, false);
     if (!isNew)
@@ -265,6 +292,7 @@ private:
   unsigned numArgs, numResults;
   std::string of;
   Operation *yield;
+  DenseSet<int64_t> madeSets;
   DenseSet<Operation *> forwardOps;
   DenseMap<Value, bool> recomputed;
   SmallVector<Value> residuals;

@@ -17,6 +17,7 @@ public:
   }
   ~Running() {
     context.frame->orders.clear();
+    context.frame->graphs.clear();
     context.arena.reset();
     context.staging.reset();
     context.busy.store(false);
@@ -98,10 +99,11 @@ int32_t gnnrt_reserve(gnnrt_frame *frame, int32_t num_buffers, const int64_t *by
 
 void gnnrt_frame_mark(gnnrt_frame *frame, gnnrt_mark *mark) {
   auto [block, used] = frame->context.arena.mark();
-  *mark = {block, used, int64_t(frame->orders.size())};
+  *mark = {block, used, int64_t(frame->orders.size()), int64_t(frame->graphs.size())};
 }
 
 void gnnrt_frame_release(gnnrt_frame *frame, const gnnrt_mark *mark) {
   frame->context.arena.rewind({mark->block, mark->used});
   frame->orders.resize(size_t(mark->orders));
+  frame->graphs.resize(size_t(mark->graphs));
 }

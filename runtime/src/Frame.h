@@ -3,7 +3,7 @@
 #define GNNRT_SRC_FRAME_H
 
 #include "Boundary.h"
-#include "Order.h"
+#include "Graph.h"
 
 #include <gnnrt/abi.h>
 
@@ -43,6 +43,7 @@ struct gnnrt_frame {
   std::vector<int64_t> sizes;
   std::vector<void *> buffers;
   std::vector<std::unique_ptr<gnnrt_order>> orders; // made for this call
+  std::vector<std::unique_ptr<gnnrt_graph>> graphs; // made for this call
   bool sizesPending = false; // outputs whose shape depends on sets that the body makes are still to be checked
 
   gnnrt_status status = GNNRT_OK; // the first failure

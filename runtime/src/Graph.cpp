@@ -43,12 +43,12 @@ std::unique_ptr<gnnrt_graph> addSelfLoops(const gnnrt_graph &from, int32_t exist
          " are supported");
 
   auto graph = std::make_unique<gnnrt_graph>(nodes, nodes, edges);
-  graph->old = arrayWithReadAhead<int32_t>(edges);
+  graph->maps[0] = arrayWithReadAhead<int32_t>(edges);
   int64_t edge = 0;
   auto add = [&](int32_t src, int32_t dst, int32_t old) {
     graph->src[edge] = src;
     graph->dst[edge] = dst;
-    graph->old[edge++] = old;
+    graph->maps[0][edge++] = old;
   };
   for (int64_t e = 0; e < from.numEdges; ++e)
     if (existing != GNNRT_LOOPS_REPLACE || from.src[e] != from.dst[e])
@@ -58,7 +58,7 @@ std::unique_ptr<gnnrt_graph> addSelfLoops(const gnnrt_graph &from, int32_t exist
       add(int32_t(v), int32_t(v), -1);
   padAhead(graph->src);
   padAhead(graph->dst);
-  padAhead(graph->old);
+  padAhead(graph->maps[0]);
   return graph;
 }
 
@@ -82,7 +82,6 @@ int64_t gnnrt_graph_num_dst(const gnnrt_graph *graph) { return graph ? graph->nu
 int64_t gnnrt_graph_num_edges(const gnnrt_graph *graph) { return graph ? graph->numEdges : 0; }
 const int32_t *gnnrt_graph_src(const gnnrt_graph *graph) { return graph ? graph->src.data() : nullptr; }
 const int32_t *gnnrt_graph_dst(const gnnrt_graph *graph) { return graph ? graph->dst.data() : nullptr; }
-const int32_t *gnnrt_graph_old(const gnnrt_graph *graph) { return graph->old.data(); }
 
 const gnnrt_graph *gnnrt_add_self_loops(gnnrt_frame *frame, const gnnrt_graph *graph, int32_t existing) {
   const gnnrt_graph *made = nullptr;

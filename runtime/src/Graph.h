@@ -57,8 +57,8 @@ struct gnnrt_graph {
 
   int64_t numSrc, numDst, numEdges;
   gnnrt::Array<int32_t> src, dst;
-  gnnrt::Array<int32_t> old;    // of a derived graph: for each edge the edge it comes from, or -1
-  gnnrt_graph *owner = nullptr; // of a derived graph: the graph it was made from, which owns it
+  gnnrt::Array<int32_t> maps[2]; // of a derived graph: see gnnrt_graph_map
+  gnnrt_graph *owner = nullptr;  // of a derived graph: the graph it was made from, which owns it
   std::atomic<int64_t> references{1};
 
   // Made when wanted, also of a graph that is otherwise constant.
@@ -66,6 +66,7 @@ struct gnnrt_graph {
   mutable gnnrt::Lazy<gnnrt_order> inOrder, outOrder;
   mutable gnnrt::Lazy<gnnrt::Array<int32_t>> inDegree, outDegree;
   mutable gnnrt::Lazy<gnnrt_graph> withSelfLoops[3]; // by GNNRT_LOOPS_*
+  mutable gnnrt::Lazy<gnnrt_graph> derived[GNNRT_DERIVE_FILTER];
 };
 
 #endif

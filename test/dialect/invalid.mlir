@@ -63,6 +63,46 @@ func.func @bipartite_loops(%g: !gnn.graph<s0 -> s1, s2>) {
 
 // -----
 
+func.func @derived_of_nothing() {
+  // expected-error@+1 {{'gnn.derive' op needs a graph that it is made of}}
+  %0, %old = gnn.derive symmetrize nondiff : () -> (!gnn.graph<s0 -> s0, s3>, tensor<?xi32, #gnn.dims<s3>>)
+  return
+}
+
+// -----
+
+func.func @derived_without_mask(%g: !gnn.graph<s0 -> s0, s2>) {
+  // expected-error@+1 {{'gnn.derive' op has 0 operands beside the graph, but needs 1}}
+  %0, %old = gnn.derive filter of %g nondiff : (!gnn.graph<s0 -> s0, s2>) -> (!gnn.graph<s0 -> s0, s3>, tensor<?xi32, #gnn.dims<s3>>)
+  return
+}
+
+// -----
+
+func.func @derived_without_map(%g: !gnn.graph<s0 -> s0, s2>) {
+  // expected-error@+1 {{'gnn.derive' op has 0 maps, but should have 1}}
+  %0 = gnn.derive symmetrize of %g nondiff : (!gnn.graph<s0 -> s0, s2>) -> !gnn.graph<s0 -> s0, s3>
+  return
+}
+
+// -----
+
+func.func @derived_with_old_map(%g: !gnn.graph<s0 -> s0, s2>) {
+  // expected-error@+1 {{'gnn.derive' op map 0 is over s2, but should be over s3}}
+  %0, %old = gnn.derive symmetrize of %g nondiff : (!gnn.graph<s0 -> s0, s2>) -> (!gnn.graph<s0 -> s0, s3>, tensor<?xi32, #gnn.dims<s2>>)
+  return
+}
+
+// -----
+
+func.func @search_without_graph(%u: tensor<?xi32, #gnn.dims<s0>>) {
+  // expected-error@+1 {{'gnn.search' op needs a graph}}
+  %0 = gnn.search edge_ids with %u, %u nondiff : (tensor<?xi32, #gnn.dims<s0>>, tensor<?xi32, #gnn.dims<s0>>) -> tensor<?xi32, #gnn.dims<s0>>
+  return
+}
+
+// -----
+
 func.func @old_edges(%g: !gnn.graph<s0 -> s0, s2>) {
   // expected-error@+1 {{'gnn.add_self_loops' op the second result has sizes <s2>, but should have <s3>}}
   %0, %old = gnn.add_self_loops keep %g nondiff : (!gnn.graph<s0 -> s0, s2>) -> (!gnn.graph<s0 -> s0, s3>, tensor<?xi32, #gnn.dims<s2>>)

@@ -11,6 +11,12 @@ func.func @structure(%g: !gnn.graph<s0 -> s0, s1>) {
   %degree = gnn.degree dst %g nondiff : (!gnn.graph<s0 -> s0, s1>) -> tensor<?xi32, #gnn.dims<s0>>
   // CHECK: gnn.add_self_loops keep %{{.*}} nondiff : (!gnn.graph<s0 -> s0, s1>) -> (!gnn.graph<s0 -> s0, s0 + s1>, tensor<?xi32, #gnn.dims<s0 + s1>>)
   %h, %old = gnn.add_self_loops keep %g nondiff : (!gnn.graph<s0 -> s0, s1>) -> (!gnn.graph<s0 -> s0, s0 + s1>, tensor<?xi32, #gnn.dims<s0 + s1>>)
+  // CHECK: gnn.derive coalesce of %{{.*}} nondiff : (!gnn.graph<s0 -> s0, s1>) -> (!gnn.graph<s0 -> s0, s7>, tensor<?xi32, #gnn.dims<s1>>)
+  %merged, %new = gnn.derive coalesce of %g nondiff : (!gnn.graph<s0 -> s0, s1>) -> (!gnn.graph<s0 -> s0, s7>, tensor<?xi32, #gnn.dims<s1>>)
+  // CHECK: gnn.derive edges with %[[SRC]], %[[SRC]] nondiff : (tensor<?xi32, #gnn.dims<s1>>, tensor<?xi32, #gnn.dims<s1>>) -> !gnn.graph<s0 -> s0, s1>
+  %made = gnn.derive edges with %src, %src nondiff : (tensor<?xi32, #gnn.dims<s1>>, tensor<?xi32, #gnn.dims<s1>>) -> !gnn.graph<s0 -> s0, s1>
+  // CHECK: gnn.search edge_ids of %{{.*}} with %[[SRC]], %[[SRC]] nondiff
+  %ids = gnn.search edge_ids of %g with %src, %src nondiff : (!gnn.graph<s0 -> s0, s1>, tensor<?xi32, #gnn.dims<s1>>, tensor<?xi32, #gnn.dims<s1>>) -> tensor<?xi32, #gnn.dims<s1>>
   // CHECK: gnn.order dst %{{.*}} nondiff : (!gnn.graph<s0 -> s0, s1>) -> !gnn.order<s0, s1>
   %in = gnn.order dst %g nondiff : (!gnn.graph<s0 -> s0, s1>) -> !gnn.order<s0, s1>
   // CHECK: gnn.order_by %[[SRC]] nondiff : (tensor<?xi32, #gnn.dims<s1>>) -> !gnn.order<s0, s1>

@@ -23,7 +23,7 @@ Loops loops(Context &context, gnnrt_graph *graph, int32_t existing) {
                         EXPECT_EQ(made, gnnrt_add_self_loops(frame, graph, existing)); // kept
                         int64_t edges = gnnrt_graph_num_edges(made);
                         result = {list(gnnrt_graph_src(made), edges), list(gnnrt_graph_dst(made), edges),
-                                  list(gnnrt_graph_old(made), edges)};
+                                  list(gnnrt_graph_map(made, 0), edges)};
                         return 0;
                       }),
             GNNRT_OK);

@@ -14,6 +14,8 @@ void Inputs::bindNodeSizes(const Arg &arg, Sizes &sizes) const {
     sizes.bind(arg.src, *size, origin);
   if (std::optional<int64_t> size = metadataSize(partOf(arg.path, "num_dst"), origin))
     sizes.bind(arg.dst, *size, origin);
+  if (std::optional<int64_t> size = metadataSize(partOf(arg.path, "num_graphs"), origin))
+    sizes.bind(partOf(arg.path, "graphs"), *size, origin);
 }
 
 const gnnrt_graph *Inputs::graph(const Arg &arg, Sizes &sizes) {

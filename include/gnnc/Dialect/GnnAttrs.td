@@ -94,6 +94,21 @@ def Gnn_Loops : Gnn_Enum<"Loops", "what happens to self loops that are there", [
     I32EnumAttrCase<"Keep", 0, "keep">, I32EnumAttrCase<"Skip", 1, "skip">, I32EnumAttrCase<"Replace", 2, "replace">]>;
 def Gnn_LoopsAttr : EnumAttr<Gnn_Dialect, Gnn_Loops, "loops">;
 
+/// What comes before `Filter` depends on a graph alone, and is kept with it.
+def Gnn_Derivation : Gnn_Enum<"Derivation", "how a graph is made", [
+    I32EnumAttrCase<"RemoveSelfLoops", 0, "remove_self_loops">, I32EnumAttrCase<"Coalesce", 1, "coalesce">,
+    I32EnumAttrCase<"Reverse", 2, "reverse">, I32EnumAttrCase<"Symmetrize", 3, "symmetrize">,
+    I32EnumAttrCase<"Line", 4, "line">, I32EnumAttrCase<"Filter", 5, "filter">,
+    I32EnumAttrCase<"Induced", 6, "induced">, I32EnumAttrCase<"Edges", 7, "edges">,
+    I32EnumAttrCase<"Dense", 8, "dense">, I32EnumAttrCase<"Pairs", 9, "pairs">,
+    I32EnumAttrCase<"Nearest", 10, "nearest">, I32EnumAttrCase<"Radius", 11, "radius">]>;
+def Gnn_DerivationAttr : EnumAttr<Gnn_Dialect, Gnn_Derivation, "derivation">;
+
+def Gnn_Search : Gnn_Enum<"Search", "what is looked for", [
+    I32EnumAttrCase<"EdgeIds", 0, "edge_ids">, I32EnumAttrCase<"Order", 1, "order">,
+    I32EnumAttrCase<"Largest", 2, "largest">]>;
+def Gnn_SearchAttr : EnumAttr<Gnn_Dialect, Gnn_Search, "search">;
+
 def Gnn_Direction : Gnn_Enum<"Direction", "an end of an edge", [
     I32EnumAttrCase<"Src", 0, "src">, I32EnumAttrCase<"Dst", 1, "dst">]>;
 def Gnn_DirectionAttr : EnumAttr<Gnn_Dialect, Gnn_Direction, "direction">;

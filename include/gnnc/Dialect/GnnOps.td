@@ -60,6 +60,60 @@ def Gnn_AddSelfLoopsOp : Gnn_PureOp<"add_self_loops", [Structural]> {
   let hasVerifier = 1;
 }
 
+def Gnn_DeriveOp : Gnn_PureOp<"derive", [Structural, AttrSizedOperandSegments]> {
+  let summary = "A graph made from another one or from tensors";
+  let description = [{
+    The maps are index arrays between the old edges (or nodes) and the new ones, along which payloads move by a gather or a
+    sum, so this op needs no derivative of its own. Their numbers and meanings, and the operands:
+
+    | how | of | operands | maps |
+    |---|---|---|---|
+    | remove_self_loops | g | | the old edge of each new one |
+    | coalesce | g | | the new edge of each old one; edges by source, then by target |
+    | reverse | g | | none: the edges are the same |
+    | symmetrize | g | | the old edge of each new one: all edges, then the reverse of each that is no loop |
+    | line | g | | none: the nodes are the edges of g, an edge stands for each pair that meets |
+    | filter | g | keep: i1 [edges] | the old edge of each new one |
+    | induced | g | keep: i1 [nodes] | the old edge of each new one; the old node of each new one |
+    | edges | | src, dst: i32 | none |
+    | dense | | i1 [sources, targets] | none: an edge for each true entry, row by row |
+    | pairs | | group: i32 [nodes] | none: all ordered pairs of nodes of one group |
+    | nearest | | x [nodes, D], k: i64, perhaps group: i32 [nodes] | none: from the k nearest others to each node |
+    | radius | | x [nodes, D], r, period [D] (or [0]), perhaps group | the image of the source, i32 [edges, D] |
+
+    ```mlir
+    %h, %old = gnn.derive filter of %g with %keep nondiff
+        : (!gnn.graph<s0 -> s0, s1>, tensor<?xi1, #gnn.dims<s1>>) -> (!gnn.graph<s0 -> s0, s2>, tensor<?xi32, #gnn.dims<s2>>)
+    ```
+  }];
+  let arguments = (ins Gnn_DerivationAttr:$how, Optional<Gnn_GraphType>:$graph, Variadic<Gnn_Tensor>:$inputs);
+  let results = (outs Gnn_GraphType:$result, Variadic<Gnn_IndexTensor>:$maps);
+  let assemblyFormat = "`` $how (`of` $graph^)? (`with` $inputs^)? `nondiff` attr-dict `:` functional-type(operands, results)";
+  let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    /// Whether the graph depends on another one alone.
+    bool isOfGraphAlone() { return getHow() < Derivation::Filter; }
+  }];
+}
+
+def Gnn_SearchOp : Gnn_PureOp<"search", [Structural, AttrSizedOperandSegments]> {
+  let summary = "Positions of what is looked for";
+  let description = [{
+    `edge_ids` finds the first edge of a graph from each u to each v; the call fails where there is none. `order` gives the
+    positions of numbers in ascending order, equal ones in theirs. `largest` gives for each group (or for all, in one row)
+    the positions of its largest numbers in descending order, -1 where it has fewer. A NaN counts as the largest.
+
+    ```mlir
+    %top = gnn.search largest with %x, %group nondiff
+        : (tensor<?xf32, #gnn.dims<s0>>, tensor<?xi32, #gnn.dims<s0>>) -> tensor<?x3xi32, #gnn.dims<s1, 3>>
+    ```
+  }];
+  let arguments = (ins Gnn_SearchAttr:$what, Optional<Gnn_GraphType>:$graph, Variadic<Gnn_Tensor>:$inputs);
+  let results = (outs Gnn_IndexTensor:$result);
+  let assemblyFormat = "`` $what (`of` $graph^)? (`with` $inputs^)? `nondiff` attr-dict `:` functional-type(operands, results)";
+  let hasVerifier = 1;
+}
+
 def Gnn_OrderOp : Gnn_PureOp<"order", [Structural]> {
   let summary = "A graph's edges grouped by an end";
   let description = [{

@@ -96,11 +96,42 @@ GNNRT_API int32_t gnnrt_frame_fail(gnnrt_frame *frame, int32_t status, const cha
  * that asks for it writes all of it; an INOUT that is not asked for keeps its value. NULL on failure (recorded). */
 GNNRT_API void *gnnrt_frame_output(gnnrt_frame *frame, int32_t arg);
 
-/* Structure. Derived graphs are cached on the graph they come from, and owned by it. NULL on failure (recorded).
- * `old` of a derived graph maps its edges to edges of the graph it was made from, -1 where there is none. */
+/* Structure. What is derived from a graph alone is cached on it, and owned by it. NULL on failure (recorded). */
 enum { GNNRT_LOOPS_KEEP = 0, GNNRT_LOOPS_SKIP = 1, GNNRT_LOOPS_REPLACE = 2 };
 GNNRT_API const gnnrt_graph *gnnrt_add_self_loops(gnnrt_frame *frame, const gnnrt_graph *graph, int32_t existing);
-GNNRT_API const int32_t *gnnrt_graph_old(const gnnrt_graph *graph);
+/* Other graphs, in the ways of the dialect's gnn.derive; those before FILTER depend on `graph` alone, the others belong to
+ * the call. `tensors` are the addresses of `count` tensors and `sizes` all their sizes, one behind the other: FILTER,
+ * INDUCED: keep, bytes. EDGES: src, dst, int32. DENSE: bytes. PAIRS: groups, int32. NEAREST: positions of `dtype`, the
+ * number of neighbours, int64, and groups or not. RADIUS: positions, the radius, the period (with or without entries)
+ * of `dtype`, and groups or not. `num_src` and `num_dst` are the new graph's nodes, where they are known. */
+enum {
+  GNNRT_DERIVE_REMOVE_SELF_LOOPS = 0,
+  GNNRT_DERIVE_COALESCE = 1,
+  GNNRT_DERIVE_REVERSE = 2,
+  GNNRT_DERIVE_SYMMETRIZE = 3,
+  GNNRT_DERIVE_LINE = 4,
+  GNNRT_DERIVE_FILTER = 5,
+  GNNRT_DERIVE_INDUCED = 6,
+  GNNRT_DERIVE_EDGES = 7,
+  GNNRT_DERIVE_DENSE = 8,
+  GNNRT_DERIVE_PAIRS = 9,
+  GNNRT_DERIVE_NEAREST = 10,
+  GNNRT_DERIVE_RADIUS = 11
+};
+GNNRT_API const gnnrt_graph *gnnrt_derive(gnnrt_frame *frame, int32_t how, const gnnrt_graph *graph, int64_t num_src,
+                                          int64_t num_dst, const void *const *tensors, const int64_t *sizes,
+                                          int32_t dtype, int32_t count);
+/* The maps of a derived graph. Map 0 leads from its edges to those of the graph it was made from, -1 where there is
+ * none (COALESCE: from the old edges to its own; RADIUS: the image of the source, [edges, D]); map 1 of INDUCED from
+ * its nodes to the old ones. */
+GNNRT_API const int32_t *gnnrt_graph_map(const gnnrt_graph *graph, int32_t number);
+/* Positions, into out[rows, columns] (gnn.search). EDGE_IDS: the first edge from each u to each v, both int32; it is a
+ * failure, said of `place`, where there is none. ORDER: the positions of x in ascending order. LARGEST: for each group
+ * (tensor 1; without it there is one) the positions of the largest of x, -1 where there are fewer. */
+enum { GNNRT_SEARCH_EDGE_IDS = 0, GNNRT_SEARCH_ORDER = 1, GNNRT_SEARCH_LARGEST = 2 };
+GNNRT_API int32_t gnnrt_search(gnnrt_frame *frame, const char *place, int32_t what, const gnnrt_graph *graph,
+                               const void *const *tensors, const int64_t *sizes, int32_t dtype, int32_t count,
+                               int64_t rows, int64_t columns, int32_t *out);
 /* Degrees [num_dst] or [num_src] int32, cached. */
 GNNRT_API const int32_t *gnnrt_graph_in_degree(gnnrt_frame *frame, const gnnrt_graph *graph);
 GNNRT_API const int32_t *gnnrt_graph_out_degree(gnnrt_frame *frame, const gnnrt_graph *graph);
@@ -216,10 +247,10 @@ typedef struct gnnrt_lifetime {
 GNNRT_API int32_t gnnrt_reserve(gnnrt_frame *frame, int32_t num_buffers, const int64_t *bytes,
                                 const gnnrt_lifetime *lifetimes, void **pointers);
 
-/* How much of the working memory is taken, and of the orders made for this call: what an iteration of a loop takes is
+/* How much of the working memory is taken, and of the orders and graphs made for this call: what an iteration of a loop takes is
  * given back at its end. */
 typedef struct gnnrt_mark {
-  int64_t block, used, orders;
+  int64_t block, used, orders, graphs;
 } gnnrt_mark;
 GNNRT_API void gnnrt_frame_mark(gnnrt_frame *frame, gnnrt_mark *mark);
 GNNRT_API void gnnrt_frame_release(gnnrt_frame *frame, const gnnrt_mark *mark);
