@@ -30,11 +30,16 @@ def gcn_no_loops(graph, a):
     return out + a["p.b"]
 
 
-def gcn(graph, a):
+def looped_where_missing(graph):
+    """The graph with a self loop added to each node that has none, and how many that are."""
     n, src, dst = graph
     without = [v for v in range(n) if not any(s == v and d == v for s, d in zip(src, dst))]
-    looped = (n, list(src) + without, list(dst) + without)
-    return gcn_no_loops(looped, {**a, "w": np.concatenate([a["w"], np.ones(len(without))])})
+    return (n, list(src) + without, list(dst) + without), len(without)
+
+
+def gcn(graph, a):
+    looped, added = looped_where_missing(graph)
+    return gcn_no_loops(looped, {**a, "w": np.concatenate([a["w"], np.ones(added)])})
 
 
 def aggregated(graph, a, messages, how):
