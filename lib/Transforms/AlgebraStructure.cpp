@@ -146,25 +146,40 @@ bool isVisible(func::FuncOp func, int64_t set) {
   return found;
 }
 
-/// Makes one of two graphs that come from one graph in the same way, and one index set of the two of their edges. CSE
-/// cannot: the types differ by these sets.
+/// Makes one of two graphs that come from the same in the same way, and one index set of the two of their edges (and
+/// nodes). CSE cannot: the types differ by these sets.
 void mergeDerivedGraphs(func::FuncOp func) {
   DominanceInfo dominance(func);
-  SmallVector<AddSelfLoopsOp> known;
-  func.walk([&](AddSelfLoopsOp op) {
-    for (AddSelfLoopsOp earlier : known) {
-      if (earlier.getGraph() != op.getGraph() || earlier.getExisting() != op.getExisting() ||
+  SmallVector<Operation *> known;
+  func.walk([&](Operation *op) {
+    if (!isa<AddSelfLoopsOp, DeriveOp>(op))
+      return;
+    for (Operation *earlier : known) {
+      if (earlier->getName() != op->getName() || earlier->getOperands() != op->getOperands() ||
+          earlier->getPropertiesAsAttribute() != op->getPropertiesAsAttribute() ||
           !dominance.properlyDominates(earlier, op))
         continue;
-      SizeAttr kept = cast<GnnGraphType>(earlier.getResult().getType()).getEdges();
-      std::optional<int64_t> gone = cast<GnnGraphType>(op.getResult().getType()).getEdges().getSet();
-      if (!gone || isVisible(func, *gone))
+      auto kept = cast<GnnGraphType>(earlier->getResult(0).getType()),
+           gone = cast<GnnGraphType>(op->getResult(0).getType());
+      llvm::SmallDenseMap<int64_t, SizeAttr> merged;
+      bool canMerge = true;
+      for (auto [from, to] : {std::pair(gone.getEdges(), kept.getEdges()), std::pair(gone.getSrc(), kept.getSrc())}) {
+        if (from == to)
+          continue;
+        std::optional<int64_t> set = from.getSet();
+        canMerge &= set && !isVisible(func, *set);
+        if (set)
+          merged[*set] = to;
+      }
+      if (!canMerge)
         continue;
       AttrTypeReplacer replacer;
       replacer.addReplacement([&](SizeAttr size) {
-        SizeAttr merged =
-            size.substitute([&](int64_t id) { return id == *gone ? kept : SizeAttr::set(size.getContext(), id); });
-        return std::make_pair(Attribute(merged), WalkResult::skip());
+        SizeAttr replaced = size.substitute([&](int64_t id) {
+          auto it = merged.find(id);
+          return it == merged.end() ? SizeAttr::set(size.getContext(), id) : it->second;
+        });
+        return std::make_pair(Attribute(replaced), WalkResult::skip());
       });
       replacer.recursivelyReplaceElementsIn(func, /*replaceAttrs=*/true, /*replaceLocs=*/false, /*replaceTypes=*/true);
       op->replaceAllUsesWith(earlier);
