@@ -58,6 +58,7 @@ private:
   bool hasFixedFeatures(KernelOp kernel, unsigned loops, unsigned skip, int64_t lanes);
   bool join(Group &group, KernelOp kernel);
   bool pull(const Group &group, KernelOp reader, llvm::SetVector<Operation *> &pulled);
+  bool isComparedOutside(KernelOp sum, Value order);
   bool readsAtRow(KernelOp reader, unsigned input, Value order);
   bool reaches(const llvm::SetVector<Operation *> &from, const llvm::SetVector<Operation *> &through, Operation *to);
   void splitTotals();
@@ -197,6 +198,31 @@ bool Grouper::readsAtRow(KernelOp reader, unsigned input, Value order) {
          endpoint.getGraph() == of.getGraph() && endpoint.getEnd() == of.getEnd();
 }
 
+/// Whether a kernel tells which of its values are equal, as one that finds the entries that are the maximum.
+static bool tellsEqual(KernelOp kernel) {
+  return llvm::any_of(kernel.getBody().getOps<arith::CmpFOp>(),
+                      [](arith::CmpFOp compare) { return compare.getPredicate() == arith::CmpFPredicate::OEQ; });
+}
+
+/// Whether a sum of features of entries is compared with a maximum of such sums, while some of what is computed from it
+/// will be in no group: the code there might add in another order, and what is compared has to be the same bit for bit.
+bool Grouper::isComparedOutside(KernelOp sum, Value order) {
+  bool compared = false, outside = false;
+  llvm::SetVector<Operation *> work;
+  work.insert(sum);
+  for (size_t i = 0; i < work.size(); ++i)
+    for (Operation *user : work[i]->getUsers()) {
+      auto kernel = dyn_cast<KernelOp>(user);
+      bool reduction = kernel && isReduction(kernel);
+      compared |= kernel && tellsEqual(kernel);
+      if (kernel && kernel->getBlock() == &block && !reduction && entryIterator(kernel, order))
+        work.insert(kernel);
+      else
+        outside |= !reduction;
+    }
+  return compared && outside;
+}
+
 /// Collects the kernels of entries that a member would read, from the first to the last. Fails where one of them needs
 /// what the group makes for other rows.
 bool Grouper::pull(const Group &group, KernelOp reader, llvm::SetVector<Operation *> &pulled) {
@@ -219,14 +245,12 @@ bool Grouper::pull(const Group &group, KernelOp reader, llvm::SetVector<Operatio
         mapAt(reader.getMaps(), i).getResult(0) != getAffineDimExpr(entry, func.getContext()))
       continue;
     // What is in memory anyway is read from there.
-    // So is a sum of features that others read who are in no group: their code might add in another order, and what is
-    // compared with a maximum has to be the same bit for bit.
     bool stored = llvm::any_of(maker->getUsers(), [&](Operation *user) {
       auto kernel = dyn_cast<KernelOp>(user);
       return !kernel || kernel->getBlock() != &block ||
              (!isMap(maker) && !isReduction(kernel) && !entryIterator(kernel, group.order));
     });
-    if (stored)
+    if (stored || (!isMap(maker) && isComparedOutside(maker, group.order)))
       continue;
     if (!pull(group, maker, pulled))
       return false;
