@@ -6,6 +6,7 @@ import re
 import sys
 
 import harness
+import test_batches
 import test_forces
 import test_golden
 import test_oracle
@@ -14,7 +15,7 @@ import test_storage
 PAGE = harness.SOURCE / "docs" / "layers.md"
 LIBRARY = harness.SOURCE / "stdlib"
 
-# Layer, source of its formula, functions of the standard library (none yet where empty).
+# Layer, source of its formula, functions of the standard library.
 FIRST = [
     ("GraphConv", "Morris et al., AAAI 2019", ["nn.graph_conv", "nn.graph_conv_mean", "nn.graph_conv_max"]),
     ("SAGEConv", "Hamilton et al., NeurIPS 2017", ["nn.sage_mean", "nn.sage_max"]),
@@ -25,8 +26,8 @@ FIRST = [
     ("ResGatedGraphConv", "Bresson and Laurent, 2017", ["nn.res_gated"]),
     ("CGConv", "Xie and Grossman, Physical Review Letters 2018", ["nn.cg_conv"]),
     ("MEGNetConv", "Chen et al., Chemistry of Materials 2019", ["nn.megnet"]),
-    ("GlobalPool", "", []),
-    ("GlobalAttentionPool", "", []),
+    ("GlobalPool", "", ["pooling.global_sum", "pooling.global_mean", "pooling.global_max"]),
+    ("GlobalAttentionPool", "Li et al., ICLR 2016", ["pooling.attention_pool"]),
     ("GCNConv", "Kipf and Welling, ICLR 2017", ["nn.gcn", "nn.gcn_no_loops"]),
     ("GATConv", "Veličković et al., ICLR 2018", ["nn.gat", "nn.gat_no_loops", "nn.gat_edge"]),
     ("GATv2Conv", "Brody, Alon and Yahav, ICLR 2022", ["nn.gatv2", "nn.gatv2_no_loops", "nn.gatv2_edge"]),
@@ -53,7 +54,7 @@ SECOND = [
     ("GatedGCN", "Dwivedi et al., JMLR 2023", ["messages.gated_gcn"]),
     ("SchNet CFConv", "Schütt et al., NeurIPS 2017", ["geometric.cf_conv"]),
     ("EGNN", "Satorras, Hoogeboom and Welling, ICML 2021", ["geometric.egnn"]),
-    ("DimeNet++ block", "", []),
+    ("DimeNet++ block", "Gasteiger et al., 2020", ["derived.dimenet"]),
     ("PaiNN", "Schütt, Unke and Gastegger, ICML 2021", ["geometric.painn"]),
     ("R-GCN", "Schlichtkrull et al., ESWC 2018", ["relational.rgcn_basis", "relational.rgcn_blocks"]),
     ("R-GAT", "Busbridge et al., 2019", ["relational.rgat"]),
@@ -61,11 +62,11 @@ SECOND = [
     ("FiLM", "Brockschmidt, ICML 2020", ["relational.film"]),
     ("PointNetConv", "Qi et al., CVPR 2017", ["geometric.point_net", "geometric.point_net_no_loops"]),
     ("PointTransformer", "Zhao et al., ICCV 2021", ["geometric.point_transformer", "geometric.point_transformer_no_loops"]),
-    ("DynamicEdgeConv", "", []),
-    ("GPS", "", []),
-    ("Set2Set", "", []),
-    ("SortPool", "", []),
-    ("TopK pooling", "", []),
+    ("DynamicEdgeConv", "Wang et al., ACM TOG 2019", ["derived.dynamic_edge_conv"]),
+    ("GPS", "Rampášek et al., NeurIPS 2022", ["derived.gps"]),
+    ("Set2Set", "Vinyals, Bengio, Kudlur, ICLR 2016", ["pooling.set2set"]),
+    ("SortPool", "Zhang et al., AAAI 2018", ["pooling.sort_pool"]),
+    ("TopK pooling", "Gao and Ji, ICML 2019", ["pooling.top_k_pool"]),
     ("DiffPool", "Ying et al., NeurIPS 2018", ["pooling.diff_pool"]),
 ]
 
@@ -75,14 +76,16 @@ Every layer is written in the language itself, beside its formula, in [`stdlib/`
 `/usr/bin/python3 test/integration/layer_table.py` from the tables of the tests, and a test compares the two. The columns:
 
 - *values, gradients*: agrees with an implementation in numpy, and with its central differences for each floating-point argument, on graphs with
-  hubs, isolated nodes, self loops and duplicate edges, without edges, and with one node; and is the same without fusion (`test_oracle.py`).
+  hubs, isolated nodes, self loops and duplicate edges, without edges, and with one node (GPS not there, where its variances are 0), of batches with a
+  graph without nodes; and is the same without fusion (`test_oracle.py`, `test_batches.py`).
 - *reference*: agrees with the values of PyTorch Geometric, or of the formula in PyTorch where it lacks the layer, in the file of this name: results,
   gradients, forward mode, and the derivative of the gradients along a direction (`test_golden.py`).
 - *forces*: a loss on forces, which are derivatives themselves, has the gradient that differences of it find (`test_forces.py`).
 - *storage*: the graph may come as an edge list (COO), as CSR, or as a dense matrix, with the same bits as the result (`test_storage.py`).
 - *self loops*: functions that add them (on) and that take the graph as it is (off), both tested. Those without an entry take
   the graph as it is; `add_self_loops` before the call carries weights and features of edges along, tested where it stands here."""
-NOTE = "\nRows without a function are not written yet.\n"
+
+CHECKED = set(test_oracle.LAYERS) | set(test_batches.CASES)
 
 
 def body(name, text):
@@ -98,7 +101,7 @@ def callers(function):
     for program in harness.PROGRAMS.glob("layers*.gnn"):
         text = program.read_text()
         for entry in re.findall(r"^export vjp (\w+);", text, re.M):
-            if f"{module}.{name}(" in body(entry, text):
+            if re.search(rf"\b{module}\.{name}[\[(]", body(entry, text)):
                 found.add(entry)
     return found
 
@@ -118,12 +121,10 @@ def mark(yes):
 
 
 def row(layer, source, functions):
-    if not functions:
-        return f"| {layer} | | | | | | | |"
     lines = []
     for k, function in enumerate(functions):
         entries = callers(function)
-        checked = entries & set(test_oracle.LAYERS)
+        checked = entries & CHECKED
         cases = sorted(case for case, (entry, _) in test_golden.CASES.items() if entry in entries)
         stored = any(hasattr(test_storage.Storage, f"test_{entry}") for entry in entries)
         twin = function.removesuffix("_no_loops") if function.endswith("_no_loops") else f"{function}_no_loops"
@@ -143,7 +144,7 @@ def page():
         parts.append("| layer | function | source | values, gradients | reference | forces | storage | self loops |")
         parts.append("| --- | --- | --- | --- | --- | --- | --- | --- |")
         parts += [row(*line) for line in rows]
-    return "\n".join(parts) + "\n" + NOTE
+    return "\n".join(parts) + "\n"
 
 
 if __name__ == "__main__":

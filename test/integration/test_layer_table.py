@@ -23,15 +23,15 @@ class LayerTable(harness.TestCase):
         for layer, source, functions in ROWS:
             comments = [comment_of(function) for function in functions]
             self.assertNotIn(None, comments, layer)
-            if functions:
-                author, year = re.match(r"[\w\-]+", source).group(0), source.split()[-1]
+            if source:  # adding up all nodes has none
+                author, year = re.match(r"[\w-]+", source).group(0), source.split()[-1]
                 self.assertIn(author, "".join(comments), layer)
                 self.assertIn(year, "".join(comments), layer)
 
     def test_every_row_has_values(self):
         for layer, _, functions in ROWS:
             for function in functions:
-                self.assertTrue(layer_table.callers(function), f"{layer}: no entry point calls {function}")
+                self.assertTrue(layer_table.callers(function) & layer_table.CHECKED, f"{layer}: nothing checks {function}")
 
     def test_every_reference_is_in_the_table(self):
         named = set(re.findall(r"\w+", layer_table.page()))
