@@ -3,11 +3,13 @@ potential, blown up or pressed a little, with every atom displaced. All pairs of
 of the whole."""
 
 import itertools
-import json
 import math
+import pathlib
 import random
-import struct
 import sys
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+from write_safetensors import write_safetensors  # noqa: E402
 
 ATOMS = 13
 RADIUS = 1.08  # of an atom in the shell, in the unit of length of the potential
@@ -32,22 +34,14 @@ def main(output, clusters, seed):
         velocities += [[v[k] - drift[k] for k in range(3)] for v in drawn]
         ends += [(ATOMS * cluster + i, ATOMS * cluster + j) for i, j in itertools.permutations(range(ATOMS), 2)]
     atoms = ATOMS * clusters
-    tensors = {  # name: (safetensors type, struct code, shape, values)
+    tensors = {  # see write_safetensors
         "g.src": ("I32", "i", [len(ends)], [i for i, _ in ends]),
         "g.dst": ("I32", "i", [len(ends)], [j for _, j in ends]),
         "cluster": ("I32", "i", [atoms], [atom // ATOMS for atom in range(atoms)]),
         "pos": ("F64", "d", [atoms, 3], sum(positions, [])),
         "velocity": ("F64", "d", [atoms, 3], sum(velocities, [])),
     }
-    header, data = {"__metadata__": {"g.num_nodes": str(atoms), "clusters": str(clusters)}}, b""
-    for name, (dtype, code, shape, values) in tensors.items():
-        blob = struct.pack(f"<{len(values)}{code}", *values)
-        header[name] = {"dtype": dtype, "shape": shape, "data_offsets": [len(data), len(data) + len(blob)]}
-        data += blob
-    text = json.dumps(header).encode()
-    text += b" " * (-len(text) % 8)
-    with open(output, "wb") as file:
-        file.write(struct.pack("<Q", len(text)) + text + data)
+    write_safetensors(output, tensors, {"g.num_nodes": str(atoms), "clusters": str(clusters)})
 
 
 if __name__ == "__main__":

@@ -2,13 +2,7 @@
 # Trains the potential on energies and forces, tests it on other clusters, and runs molecular dynamics under it: run.sh [folder]. Files go into the
 # folder (build/clusters). EPOCHS (1500), CLUSTERS (32) and STEPS (4000) in the environment say how much. GNNC_BIN is where gnnc and gnn-run
 # are; by default a release build beside the sources, if there is one, else PATH.
-set -euo pipefail
-here="$(cd "$(dirname "$0")" && pwd)"
-bin="${GNNC_BIN:-$here/../../build/release/bin}"
-[ -x "$bin/gnnc" ] && PATH="$bin:$PATH"
-command -v gnnc >/dev/null || { echo "run.sh: gnnc is not built: run scripts/build.sh, or say where it is with GNNC_BIN=folder" >&2; exit 1; }
-out="${1:-$here/../../build/clusters}"
-mkdir -p "$out"
+source "$(dirname "$0")/../common.sh" "${1:-}"
 model="$out/libclusters.so"
 epochs="${EPOCHS:-1500}"
 

@@ -3,7 +3,6 @@
 # SEEDS (0..9) and EPOCHS in the environment say how much. GNNC_BIN is where gnnc and gnn-run are, by default a release build beside the
 # sources, if there is one, else PATH; files go to GNNC_OUT (build/cora).
 set -euo pipefail
-here="$(cd "$(dirname "$0")" && pwd)"
 usage="usage: run.sh gcn|gat FILE [option of gnn-run train...]"
 model="${1:-}"
 data="${2:-}"
@@ -24,11 +23,7 @@ FILE holds the Cora citation network (Sen et al. 2008; the public split of Yang 
 EOF
   exit 1
 fi
-bin="${GNNC_BIN:-$here/../../build/release/bin}"
-[ -x "$bin/gnnc" ] && PATH="$bin:$PATH"
-command -v gnnc >/dev/null || { echo "run.sh: gnnc is not built: run scripts/build.sh, or say where it is with GNNC_BIN=folder" >&2; exit 1; }
-out="${GNNC_OUT:-$here/../../build/cora}"
-mkdir -p "$out"
+source "$(dirname "$0")/../common.sh" "${GNNC_OUT:-}"
 
 gnnc build "$here/$model.gnn" -o "$out/lib$model.so" "${sizes[@]}"
 gnn-run train "$out/lib$model.so" --data "$data" --step train_step --eval evaluate "${settings[@]}" --seeds "${SEEDS:-0..9}" \

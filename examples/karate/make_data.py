@@ -4,10 +4,11 @@ The graph has each tie in both directions. A member's features are its row of th
 labelled for training, the instructor and the officer; the others are for testing.
 """
 
-import json
 import pathlib
-import struct
 import sys
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+from write_safetensors import write_safetensors  # noqa: E402
 
 MEMBERS = 34
 
@@ -23,7 +24,7 @@ def main(output):
     instructor = {member for line in lines("factions.txt") for member in line}
     train = [member in (0, 33) for member in range(MEMBERS)]
 
-    tensors = {  # name: (safetensors type, struct code, shape, values)
+    tensors = {  # see write_safetensors
         "g.src": ("I32", "i", [156], [a for a, b in ties] + [b for a, b in ties]),
         "g.dst": ("I32", "i", [156], [b for a, b in ties] + [a for a, b in ties]),
         "x": ("F32", "f", [MEMBERS, MEMBERS], [float(i == j) for i in range(MEMBERS) for j in range(MEMBERS)]),
@@ -31,15 +32,7 @@ def main(output):
         "train": ("BOOL", "?", [MEMBERS], train),
         "test": ("BOOL", "?", [MEMBERS], [not marked for marked in train]),
     }
-    header = {"__metadata__": {"name": "karate", "g.num_nodes": str(MEMBERS)}}
-    data = b""
-    for name, (dtype, code, shape, values) in tensors.items():
-        blob = struct.pack(f"<{len(values)}{code}", *values)
-        header[name] = {"dtype": dtype, "shape": shape, "data_offsets": [len(data), len(data) + len(blob)]}
-        data += blob
-    text = json.dumps(header).encode()
-    text += b" " * (-len(text) % 8)
-    pathlib.Path(output).write_bytes(struct.pack("<Q", len(text)) + text + data)
+    write_safetensors(output, tensors, {"name": "karate", "g.num_nodes": str(MEMBERS)})
 
 
 if __name__ == "__main__":

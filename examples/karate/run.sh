@@ -1,13 +1,7 @@
 #!/usr/bin/env bash
 # Compiles the karate model and trains it: run.sh [folder]. Files go into the folder (build/karate). GNNC_BIN is where gnnc and
 # gnn-run are; by default a release build beside the sources, if there is one, else PATH.
-set -euo pipefail
-here="$(cd "$(dirname "$0")" && pwd)"
-bin="${GNNC_BIN:-$here/../../build/release/bin}"
-[ -x "$bin/gnnc" ] && PATH="$bin:$PATH"
-command -v gnnc >/dev/null || { echo "run.sh: gnnc is not built: run scripts/build.sh, or say where it is with GNNC_BIN=folder" >&2; exit 1; }
-out="${1:-$here/../../build/karate}"
-mkdir -p "$out"
+source "$(dirname "$0")/../common.sh" "${1:-}"
 # Paths are printed, so they are short where that is possible.
 here="$(realpath --relative-base="$PWD" "$here")"
 out="$(realpath --relative-base="$PWD" "$out")"

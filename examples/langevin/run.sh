@@ -2,13 +2,7 @@
 # Fits the potential, then simulates with noise that it has not seen: run.sh [folder]. Files go into the folder (build/langevin). EPOCHS (80),
 # STEPS (10000) and TARGET (2.0) in the environment say how much. GNNC_BIN is where gnnc and gnn-run are; by default a release build beside the
 # sources, if there is one, else PATH.
-set -euo pipefail
-here="$(cd "$(dirname "$0")" && pwd)"
-bin="${GNNC_BIN:-$here/../../build/release/bin}"
-[ -x "$bin/gnnc" ] && PATH="$bin:$PATH"
-command -v gnnc >/dev/null || { echo "run.sh: gnnc is not built: run scripts/build.sh, or say where it is with GNNC_BIN=folder" >&2; exit 1; }
-out="${1:-$here/../../build/langevin}"
-mkdir -p "$out"
+source "$(dirname "$0")/../common.sh" "${1:-}"
 steps="${STEPS:-10000}"
 
 python3 "$here/make_data.py" "$out/particles.safetensors"
