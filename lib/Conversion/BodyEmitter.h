@@ -1,4 +1,4 @@
-// The emitter of one entry's body, whose methods are in LowerEntry.cpp and LowerControlFlow.cpp.
+// The emitter of one entry's body, whose methods are in LowerEntry.cpp, LowerStructure.cpp and LowerControlFlow.cpp.
 #ifndef GNNC_LIB_CONVERSION_BODYEMITTER_H
 #define GNNC_LIB_CONVERSION_BODYEMITTER_H
 
@@ -6,6 +6,10 @@
 #include "Traffic.h"
 
 namespace gnnc {
+
+// Values of abi.h.
+enum : int32_t { errorArgument = 1, errorShape = 3, errorIndex = 5 };
+int32_t abiDtype(mlir::Type element);
 
 class BodyEmitter {
 public:
@@ -36,7 +40,6 @@ private:
   mlir::Value scalar(mlir::Value value);
   mlir::Value integer(mlir::Value value);
   void emitOp(mlir::Operation *op);
-  void emitAddSelfLoops(gnn::AddSelfLoopsOp op);
   void emitDerive(gnn::DeriveOp op);
   void emitSearch(gnn::SearchOp op);
   std::pair<mlir::Value, mlir::Value> describeInputs(mlir::ValueRange inputs);

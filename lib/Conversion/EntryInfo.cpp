@@ -148,21 +148,9 @@ FailureOr<ArgInfo> Reader::read(Type type) const {
 /// A bound of a size in the sets that arguments determine: sets made inside are replaced by what they cannot exceed.
 static SizeAttr boundOf(func::FuncOp func, SizeAttr size) {
   llvm::DenseMap<int64_t, SizeAttr> bounds;
-  func.walk([&](AddSelfLoopsOp op) {
-    auto made = cast<GnnGraphType>(op.getResult().getType()), from = cast<GnnGraphType>(op.getGraph().getType());
-    if (std::optional<int64_t> set = made.getEdges().getSet())
-      bounds[*set] = from.getEdges().add(from.getDst());
-  });
-  // Nothing is kept over the sets of other graphs (lib/Transforms/SplitVjp.cpp).
   func.walk([&](DeriveOp op) {
-    if (!op.isOfGraphAlone() || op.getHow() == Derivation::Reverse)
-      return;
-    SizeAttr edges = cast<GnnGraphType>(op.getGraph().getType()).getEdges(), most = edges;
-    if (op.getHow() == Derivation::Symmetrize)
-      most = edges.scale(2);
-    else if (op.getHow() == Derivation::Line)
-      most = edges.mul(edges);
-    if (std::optional<int64_t> set = op.getResult().getType().getEdges().getSet())
+    SizeAttr edges = op.getResult().getType().getEdges(), most = op.mostEdges();
+    if (std::optional<int64_t> set = edges.getSet(); set && most && most != edges)
       bounds[*set] = most;
   });
   // Graphs may be made from graphs that are made.

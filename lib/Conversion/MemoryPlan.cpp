@@ -49,7 +49,7 @@ private:
 bool Planner::isEarly(Operation *op) {
   if (!isTop(*op->getBlock()))
     return false;
-  if (!isa<EndpointOp, DegreeOp, AddSelfLoopsOp, DeriveOp, OrderOp, OrderByOp, CheckIndexOp, DefineSizeOp>(op))
+  if (!isa<EndpointOp, DegreeOp, DeriveOp, OrderOp, OrderByOp, CheckIndexOp, DefineSizeOp>(op))
     return false;
   return llvm::all_of(op->getOperands(), [&](Value operand) {
     Operation *maker = operand.getDefiningOp();
@@ -74,17 +74,13 @@ bool Planner::isEarly(Operation *op) {
 }
 
 /// Whether buffers may need what a step finds out: how many rows are cut, or how large a set is.
-bool Planner::makesSizes(Operation *op) { return isa<OrderOp, OrderByOp, AddSelfLoopsOp, DeriveOp, DefineSizeOp>(op); }
+bool Planner::makesSizes(Operation *op) { return isa<OrderOp, OrderByOp, DeriveOp, DefineSizeOp>(op); }
 
 /// Notes where the results of an op live that no step writes. Fails at an op that should not be left.
 LogicalResult Planner::classify(Operation &op) {
   bool known = llvm::TypeSwitch<Operation *, bool>(&op)
                    .Case<EndpointOp, DegreeOp>([&](auto structure) {
                      plan.storage[structure.getResult()] = {Storage::Structure};
-                     return true;
-                   })
-                   .Case([&](AddSelfLoopsOp loops) {
-                     plan.storage[loops.getOld()] = {Storage::Structure};
                      return true;
                    })
                    .Case([&](DeriveOp derived) {

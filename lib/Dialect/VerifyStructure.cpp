@@ -18,14 +18,22 @@ LogicalResult DegreeOp::verify() {
   return haveSizes(*this, "the result", getResult(), nodesAt(getGraph().getType(), getEnd()));
 }
 
-LogicalResult AddSelfLoopsOp::verify() {
-  GnnGraphType before = getGraph().getType(), after = getResult().getType();
-  if (before.getSrc() != before.getDst())
-    return emitOpError() << "a graph from " << before.getSrc().str() << " to " << before.getDst().str()
-                         << " has no self loops: both ends of its edges have to be the same set";
-  if (after.getSrc() != before.getSrc() || after.getDst() != before.getDst())
-    return emitOpError() << "the nodes stay the same: the result should be a graph on " << before.getSrc().str();
-  return haveSizes(*this, "the second result", getOld(), after.getEdges());
+SizeAttr DeriveOp::mostEdges() {
+  if (!getGraph())
+    return {};
+  SizeAttr edges = getGraph().getType().getEdges();
+  switch (getHow()) {
+  case Derivation::AddSelfLoops:
+  case Derivation::AddMissingSelfLoops:
+  case Derivation::ReplaceSelfLoops:
+    return edges.add(getGraph().getType().getDst());
+  case Derivation::Symmetrize:
+    return edges.scale(2);
+  case Derivation::Line:
+    return edges.mul(edges);
+  default:
+    return edges;
+  }
 }
 
 LogicalResult DeriveOp::verify() {
@@ -35,6 +43,9 @@ LogicalResult DeriveOp::verify() {
   };
   auto expected = [&]() -> Shape {
     switch (getHow()) {
+    case Derivation::AddSelfLoops:
+    case Derivation::AddMissingSelfLoops:
+    case Derivation::ReplaceSelfLoops:
     case Derivation::RemoveSelfLoops:
     case Derivation::Coalesce:
     case Derivation::Symmetrize:
@@ -65,7 +76,17 @@ LogicalResult DeriveOp::verify() {
                          << (expected.most > expected.fewest ? " or one more" : "");
   if (getMaps().size() != expected.maps)
     return emitOpError() << "has " << getMaps().size() << " maps, but should have " << expected.maps;
-  GnnGraphType made = getResult().getType();
+  GnnGraphType made = getResult().getType(), from = getGraph() ? getGraph().getType() : GnnGraphType();
+  bool keepsNodes =
+      from && getHow() != Derivation::Reverse && getHow() != Derivation::Line && getHow() != Derivation::Induced;
+  if (keepsNodes && (made.getSrc() != from.getSrc() || made.getDst() != from.getDst()))
+    return emitOpError() << "the nodes stay the same: the result should be a graph from " << from.getSrc().str()
+                         << " to " << from.getDst().str();
+  bool ofOneSet =
+      from && getHow() != Derivation::Coalesce && getHow() != Derivation::Reverse && getHow() != Derivation::Filter;
+  if (ofOneSet && from.getSrc() != from.getDst())
+    return emitOpError() << "a graph from " << from.getSrc().str() << " to " << from.getDst().str()
+                         << " has no self loops or paths: both ends of its edges have to be the same set";
   if (getHow() == Derivation::Coalesce)
     return haveSizes(*this, "the map", getMaps()[0], getGraph().getType().getEdges());
   for (auto [k, map] : llvm::enumerate(getMaps()))

@@ -396,7 +396,7 @@ private:
 
   // ---- Structure.cpp ----
   Value endpoint(const Value &graph, bool source, mlir::Location at);
-  Value movePayload(const Value &payload, const Value &fill, bool mean, gnn::Loops loops, const Value &oldGraph,
+  Value movePayload(const Value &payload, const Value &fill, bool mean, gnn::Derivation how, const Value &oldGraph,
                     const Value &newGraph, const Value &old, SourceRange range);
 
   // ---- Expressions.cpp ----

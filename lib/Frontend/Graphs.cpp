@@ -316,11 +316,12 @@ Value Elaborator::neighboursFunction(Call &call) {
   if (size.isError())
     return size;
   bool isInteger = size.type->isScalar() && (size.type->elem == Elem::integer || isRuntimeInt(size.type->elem));
-  bool isReal = size.type->isScalar() && (isFloat(size.type->elem) || isLiteral(size.type->elem));
+  bool isReal = size.type->isScalar() && (size.type->elem == x->type->elem || isLiteral(size.type->elem));
   if (nearest ? !isInteger : !isReal) {
     diags.error(Diag::badOperand, call.args[1].range,
                 nearest ? "the number of neighbours is an integer, found " + describe(size)
-                        : "the radius is a real number, found " + describe(size));
+                        : "the radius is a number of the element type of the positions, " + str(scalar(x->type->elem)) +
+                              ", found " + describe(size));
     return errorValue();
   }
   std::optional<double> constant = constantOf(size);

@@ -36,7 +36,7 @@ Value Elaborator::degreeFunction(Call &call) {
 
 /// What the edges of the old graph carried, on the new one: a gather, and `fill` on new edges (or the mean of what the
 /// node's incoming edges carried, those that are replaced left out).
-Value Elaborator::movePayload(const Value &payload, const Value &fill, bool mean, gnn::Loops loops,
+Value Elaborator::movePayload(const Value &payload, const Value &fill, bool mean, gnn::Derivation how,
                               const Value &oldGraph, const Value &newGraph, const Value &old, SourceRange range) {
   Location at = loc(range);
   Value oldEdges = tensorValue({}, Elem::index, Dims{{Dim::size, oldGraph.type->edges}});
@@ -59,7 +59,7 @@ Value Elaborator::movePayload(const Value &payload, const Value &fill, bool mean
   }
   Value moved = gather(payload, dims, old, {}, at);
   Value means;
-  if (loops == gnn::Loops::Replace) {
+  if (how == gnn::Derivation::ReplaceSelfLoops) {
     // What was removed must not count, whatever it is: the sum over the new edges, of which one a node carries nothing
     // yet.
     Value into = endpoint(newGraph, false, at);
@@ -99,41 +99,46 @@ Value Elaborator::addSelfLoopsFunction(Call &call) {
                 "a self loop needs edges from a set to itself, found " + describe(g));
     return errorValue();
   }
-  gnn::Loops loops = gnn::Loops::Keep;
+  gnn::Derivation how = gnn::Derivation::AddSelfLoops;
   if (CallArg *existing = option(call, "existing")) {
     Value v = arg(*existing);
     if (v.isError())
       return v;
-    std::optional<gnn::Loops> which = v.type->kind == Type::text ? gnn::symbolizeLoops(v.text) : std::nullopt;
+    std::optional<gnn::Derivation> which;
+    if (v.type->kind == Type::text)
+      which = llvm::StringSwitch<std::optional<gnn::Derivation>>(v.text)
+                  .Case("keep", gnn::Derivation::AddSelfLoops)
+                  .Case("skip", gnn::Derivation::AddMissingSelfLoops)
+                  .Case("replace", gnn::Derivation::ReplaceSelfLoops)
+                  .Default(std::nullopt);
     if (!which) {
       diags.error(Diag::badOperand, existing->range, "'existing' is \"keep\", \"skip\" or \"replace\"");
       return errorValue();
     }
-    loops = *which;
+    how = *which;
   }
-  std::vector<Value> payloads, fills;
+  // One `fill` for each payload.
+  std::vector<Value> fills;
   CallArg *payloadArg = call.args.size() > 1 && call.args[1].name.empty() ? &call.args[1] : nullptr;
   CallArg *fillArg = option(call, "fill");
-  bool tuple = false;
   if (payloadArg) {
     Value p = arg(*payloadArg);
     if (p.isError())
       return p;
-    tuple = p.type->kind == Type::tuple;
-    payloads = tuple ? p.parts : std::vector<Value>{p};
+    size_t payloads = p.type->kind == Type::tuple ? p.parts.size() : 1;
     if (!fillArg) {
       diags.error(Diag::wrongArguments, call.range, "'add_self_loops' needs to know what the new edges carry")
           .note("write fill=1, fill=0 or fill=\"mean\"");
       // The types are known all the same, and what is wrong with their use is said too.
-      fills.assign(payloads.size(), integerValue(constantSize(0)));
+      fills.assign(payloads, integerValue(constantSize(0)));
     } else if (Value f = arg(*fillArg); f.isError()) {
       return f;
     } else {
-      fills = f.type->kind == Type::tuple ? f.parts : std::vector<Value>(payloads.size(), f);
+      fills = f.type->kind == Type::tuple ? f.parts : std::vector<Value>(payloads, f);
     }
-    if (fills.size() != payloads.size()) {
+    if (fills.size() != payloads) {
       diags.error(Diag::wrongArguments, fillArg->range,
-                  "'fill' has " + llvm::Twine(fills.size()) + " elements for " + llvm::Twine(payloads.size()) +
+                  "'fill' has " + llvm::Twine(fills.size()) + " elements for " + llvm::Twine(payloads) +
                       " values on edges");
       return errorValue();
     }
@@ -142,51 +147,27 @@ Value Elaborator::addSelfLoopsFunction(Call &call) {
                 "there is nothing to fill: 'add_self_loops' was given no values on edges");
     return errorValue();
   }
-  for (auto [p, f] : llvm::zip(payloads, fills)) {
-    if (!p.type->isTensor() || isLiteral(p.type->elem) || p.type->elem == Elem::key) {
-      diags.error(Diag::badOperand, payloadArg->range,
-                  "what edges carry is a tensor over " + str(g.type->edges) + ", found " + describe(p));
-      return errorValue();
-    }
+
+  Type t = *g.type;
+  t.edges = madeSet(call, "edges");
+  TypeRef type = make(std::move(t));
+  Value h = derivedGraph(call, how, type, &g, {}, {{Dims{{Dim::size, type->edges}}, g.type->edges}});
+  h.batch = g.batch;
+  Value old = h.parts.front();
+  size_t next = 0;
+  return withPayloads(call, 1, g, h, [&](const Value &p, SourceRange range) {
+    const Value &f = fills[next++];
     bool mean = f.type->kind == Type::text && f.text == "mean" && isFloat(p.type->elem);
     bool number =
         f.type->isTensor() && (f.type->elem == p.type->elem || (isFloat(p.type->elem) && isLiteral(f.type->elem)) ||
                                (isRuntimeInt(p.type->elem) && f.type->elem == Elem::integer));
-    if (!mean && !number) {
-      if (!fillArg)
-        return errorValue(); // said above
+    if (mean || number)
+      return movePayload(p, f, mean, how, g, h, old, range);
+    if (fillArg) // else said above
       diags.error(Diag::badOperand, fillArg->range,
                   "'fill' is a value of the element type of " + str(p.type) + ", or \"mean\", found " + describe(f));
-      return errorValue();
-    }
-  }
-
-  Location at = loc(call.range);
-  StringRef text = call.range.isValid() ? diags.sourceManager().text(call.range) : StringRef();
-  std::string name = text.size() <= 40 && !text.contains('\n') && !text.empty() ? (text + ".edges").str()
-                                                                                : "add_self_loops(...).edges";
-  unsigned edges = newSet(name, call.range);
-  vars[edges].isProvisional = true;
-  Type t = *g.type;
-  t.edges = var(edges);
-  TypeRef type = make(std::move(t));
-  Dims newEdges{{Dim::size, var(edges)}};
-  auto op = gnn::AddSelfLoopsOp::create(builder, at, irType(type), irTensor(Elem::index, newEdges), loops, g.ir);
-  Value h;
-  h.type = type;
-  h.ir = op.getResult();
-  h.batch = g.batch;
-  Value old = tensorValue(op.getOld(), Elem::index, newEdges, g.type->edges);
-  h.parts = {old};
-  if (!payloadArg)
-    return h;
-  std::vector<Value> results = {h}, moved;
-  for (auto [p, f] : llvm::zip(payloads, fills))
-    moved.push_back(movePayload(p, f, f.type->kind == Type::text, loops, g, h, old, payloadArg->range));
-  if (llvm::any_of(moved, [](const Value &v) { return v.isError(); }))
     return errorValue();
-  results.push_back(tuple ? tupleValue(moved) : moved.front());
-  return tupleValue(std::move(results));
+  });
 }
 
 } // namespace gnnc::elab

@@ -150,17 +150,13 @@ bool isVisible(func::FuncOp func, int64_t set) {
 /// nodes). CSE cannot: the types differ by these sets.
 void mergeDerivedGraphs(func::FuncOp func) {
   DominanceInfo dominance(func);
-  SmallVector<Operation *> known;
-  func.walk([&](Operation *op) {
-    if (!isa<AddSelfLoopsOp, DeriveOp>(op))
-      return;
-    for (Operation *earlier : known) {
-      if (earlier->getName() != op->getName() || earlier->getOperands() != op->getOperands() ||
-          earlier->getPropertiesAsAttribute() != op->getPropertiesAsAttribute() ||
+  SmallVector<DeriveOp> known;
+  func.walk([&](DeriveOp op) {
+    for (DeriveOp earlier : known) {
+      if (earlier.getHow() != op.getHow() || earlier->getOperands() != op->getOperands() ||
           !dominance.properlyDominates(earlier, op))
         continue;
-      auto kept = cast<GnnGraphType>(earlier->getResult(0).getType()),
-           gone = cast<GnnGraphType>(op->getResult(0).getType());
+      GnnGraphType kept = earlier.getResult().getType(), gone = op.getResult().getType();
       llvm::SmallDenseMap<int64_t, SizeAttr> merged;
       bool canMerge = true;
       for (auto [from, to] : {std::pair(gone.getEdges(), kept.getEdges()), std::pair(gone.getSrc(), kept.getSrc())}) {

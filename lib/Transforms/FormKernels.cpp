@@ -247,7 +247,7 @@ LogicalResult KernelFormer::run() {
       .Case([&](UpdateSliceOp o) { return updateSlice(o); })
       .Case<NondiffOp, SavedOp, NoRuleOp>([&](auto o) { return replace(o->getOperand(0)); })
       // Structure, scalars of the host, memory and constants are for the lowering.
-      .Case<EndpointOp, DegreeOp, AddSelfLoopsOp, DeriveOp, SearchOp, OrderOp, OrderByOp, SizeOp, DefineSizeOp, FoldKeyOp, ReshapeOp,
+      .Case<EndpointOp, DegreeOp, DeriveOp, SearchOp, OrderOp, OrderByOp, SizeOp, DefineSizeOp, FoldKeyOp, ReshapeOp,
             EmptyOp, KernelOp, GemmOp, CheckIndexOp, IfOp, ForOp, WhileOp, YieldOp, arith::ConstantOp, func::ReturnOp>(
           [](auto) { return success(); })
       .Default([&](Operation *o) {

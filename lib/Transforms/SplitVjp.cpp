@@ -76,11 +76,6 @@ private:
             llvm::none_of(op.getInputs(), [&](Value v) { return llvm::is_contained(dimsOf(v), size); }))
           madeSets.insert(*set);
     });
-    both.walk([&](AddSelfLoopsOp op) {
-      if (isMade(cast<GnnGraphType>(op.getGraph().getType()).getEdges()))
-        if (std::optional<int64_t> set = cast<GnnGraphType>(op.getResult().getType()).getEdges().getSet())
-          madeSets.insert(*set);
-    });
   }
 
   bool isMade(SizeAttr size) const {

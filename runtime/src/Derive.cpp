@@ -43,6 +43,32 @@ template <typename Keep> std::unique_ptr<gnnrt_graph> filter(const gnnrt_graph &
   return someEdges(from, old);
 }
 
+/// The user's edges in their order (without self loops if they are replaced), then the new loops in order of nodes.
+std::unique_ptr<gnnrt_graph> addSelfLoops(const gnnrt_graph &from, int32_t how) {
+  if (from.numSrc != from.numDst)
+    fail(GNNRT_ERROR_SHAPE, "self loops need a graph over one node set, but this one has ", from.numSrc,
+         " source nodes and ", from.numDst, " target nodes");
+  Nodes src, dst;
+  std::vector<int32_t> old;
+  std::vector<bool> wanted(size_t(from.numDst), true); // nodes that get a loop
+  auto add = [&](int32_t u, int32_t v, int32_t edge) {
+    src.push_back(u);
+    dst.push_back(v);
+    old.push_back(edge);
+  };
+  for (int64_t e = 0; e < from.numEdges; ++e) {
+    bool isLoop = from.src[e] == from.dst[e];
+    if (isLoop && how == GNNRT_DERIVE_ADD_MISSING_SELF_LOOPS)
+      wanted[size_t(from.src[e])] = false;
+    if (!isLoop || how != GNNRT_DERIVE_REPLACE_SELF_LOOPS)
+      add(from.src[e], from.dst[e], int32_t(e));
+  }
+  for (int64_t v = 0; v < from.numDst; ++v)
+    if (wanted[size_t(v)])
+      add(int32_t(v), int32_t(v), -1);
+  return graphOf(from.numSrc, from.numDst, src, dst, old);
+}
+
 /// One edge for each pair of nodes that has any, by source and then by target; the map leads from old to new edges.
 std::unique_ptr<gnnrt_graph> coalesce(const gnnrt_graph &from) {
   std::vector<int32_t> order(size_t(from.numEdges));
@@ -153,6 +179,10 @@ std::unique_ptr<gnnrt_graph> make(gnnrt_frame &frame, int32_t how, const gnnrt_g
                                   int64_t numDst, const DeriveInputs &inputs) {
   auto bytes = [&] { return static_cast<const uint8_t *>(inputs.tensors[0]); };
   switch (how) {
+  case GNNRT_DERIVE_ADD_SELF_LOOPS:
+  case GNNRT_DERIVE_ADD_MISSING_SELF_LOOPS:
+  case GNNRT_DERIVE_REPLACE_SELF_LOOPS:
+    return addSelfLoops(*graph, how);
   case GNNRT_DERIVE_REMOVE_SELF_LOOPS:
     return filter(*graph, [&](int64_t e) { return graph->src[e] != graph->dst[e]; });
   case GNNRT_DERIVE_COALESCE:

@@ -65,8 +65,7 @@ struct gnnrt_graph {
   mutable std::mutex mutex;
   mutable gnnrt::Lazy<gnnrt_order> inOrder, outOrder;
   mutable gnnrt::Lazy<gnnrt::Array<int32_t>> inDegree, outDegree;
-  mutable gnnrt::Lazy<gnnrt_graph> withSelfLoops[3]; // by GNNRT_LOOPS_*
-  mutable gnnrt::Lazy<gnnrt_graph> derived[GNNRT_DERIVE_FILTER];
+  mutable gnnrt::Lazy<gnnrt_graph> derived[GNNRT_DERIVE_FILTER]; // by GNNRT_DERIVE_*
 };
 
 #endif

@@ -90,8 +90,9 @@ std::unique_ptr<gnnrt_graph> collect(gnnrt_frame &frame, const Points &points, i
   return graph;
 }
 
-/// Cells no smaller than the radius, so that what is near lies in a cell nearby. Periodic directions are wrapped.
+/// Cells of about the radius at least, so that what is near lies in a cell nearby. Periodic directions are wrapped.
 struct Cells {
+  static constexpr double slack = 1 + 1e-6; // for the rounding of which cell a point lies in
   int64_t dims;
   double radius;
   std::array<double, 3> low{}, width{1, 1, 1}, period{};
@@ -112,7 +113,8 @@ struct Cells {
         if (period[size_t(d)] > 0) {
           double whole = std::floor(x / period[size_t(d)]);
           if (std::abs(whole) > 1e9)
-            fail(GNNRT_ERROR_ARGUMENT, "point ", i, " is more than 1e9 periods away from 0");
+            fail(GNNRT_ERROR_ARGUMENT, "point ", i, " is more than 1e9 periods away from 0 in dimension ", d,
+                 ": move positions by whole periods to near 0, or check the period");
           turns[size_t(i)][size_t(d)] = int32_t(whole);
           x -= whole * period[size_t(d)];
         }
@@ -122,10 +124,10 @@ struct Cells {
       if (period[size_t(d)] > 0)
         low[size_t(d)] = 0;
       double extent = period[size_t(d)] > 0 ? period[size_t(d)] : high - low[size_t(d)];
-      double fitting = radius > 0 ? std::floor(extent / radius) : double(most);
+      double fitting = radius > 0 ? std::floor(extent / (slack * radius)) : double(most);
       number[size_t(d)] = std::clamp<int64_t>(fitting < double(most) ? int64_t(fitting) : most, 1, most);
       width[size_t(d)] = extent > 0 ? extent / double(number[size_t(d)]) : 1;
-      reach[size_t(d)] = period[size_t(d)] > 0 ? int64_t(std::ceil(radius / width[size_t(d)])) : 1;
+      reach[size_t(d)] = period[size_t(d)] > 0 ? int64_t(std::ceil(slack * radius / width[size_t(d)])) : 1;
     }
     members.resize(size_t(number[0] * number[1] * number[2]));
     for (int64_t i = 0; i < points.count; ++i) {
@@ -162,6 +164,8 @@ struct Cells {
 std::unique_ptr<gnnrt_graph> gnnrt::nearestNeighbours(gnnrt_frame &frame, const DeriveInputs &inputs) {
   Points points(inputs, 2);
   int64_t wanted = *static_cast<const int64_t *>(inputs.tensors[1]);
+  if (wanted < 0)
+    fail(GNNRT_ERROR_ARGUMENT, "a graph of the ", wanted, " nearest neighbours is asked for: give a number from 0 on");
   return collect(frame, points, 0, [&](int64_t i, std::vector<Neighbour> &list) {
     size_t begin = list.size();
     for (int64_t j = 0; j < points.count; ++j) {

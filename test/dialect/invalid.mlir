@@ -56,8 +56,8 @@ func.func @degree(%g: !gnn.graph<s0 -> s1, s2>) {
 // -----
 
 func.func @bipartite_loops(%g: !gnn.graph<s0 -> s1, s2>) {
-  // expected-error@+1 {{'gnn.add_self_loops' op a graph from s0 to s1 has no self loops: both ends of its edges have to be the same set}}
-  %0, %old = gnn.add_self_loops keep %g nondiff : (!gnn.graph<s0 -> s1, s2>) -> (!gnn.graph<s0 -> s1, s3>, tensor<?xi32, #gnn.dims<s3>>)
+  // expected-error@+1 {{'gnn.derive' op a graph from s0 to s1 has no self loops or paths: both ends of its edges have to be the same set}}
+  %0, %old = gnn.derive add_self_loops of %g nondiff : (!gnn.graph<s0 -> s1, s2>) -> (!gnn.graph<s0 -> s1, s3>, tensor<?xi32, #gnn.dims<s3>>)
   return
 }
 
@@ -95,6 +95,14 @@ func.func @derived_with_old_map(%g: !gnn.graph<s0 -> s0, s2>) {
 
 // -----
 
+func.func @derived_with_other_nodes(%g: !gnn.graph<s0 -> s0, s2>) {
+  // expected-error@+1 {{'gnn.derive' op the nodes stay the same: the result should be a graph from s0 to s0}}
+  %0, %old = gnn.derive symmetrize of %g nondiff : (!gnn.graph<s0 -> s0, s2>) -> (!gnn.graph<s1 -> s1, s3>, tensor<?xi32, #gnn.dims<s3>>)
+  return
+}
+
+// -----
+
 func.func @search_without_graph(%u: tensor<?xi32, #gnn.dims<s0>>) {
   // expected-error@+1 {{'gnn.search' op needs a graph}}
   %0 = gnn.search edge_ids with %u, %u nondiff : (tensor<?xi32, #gnn.dims<s0>>, tensor<?xi32, #gnn.dims<s0>>) -> tensor<?xi32, #gnn.dims<s0>>
@@ -104,8 +112,8 @@ func.func @search_without_graph(%u: tensor<?xi32, #gnn.dims<s0>>) {
 // -----
 
 func.func @old_edges(%g: !gnn.graph<s0 -> s0, s2>) {
-  // expected-error@+1 {{'gnn.add_self_loops' op the second result has sizes <s2>, but should have <s3>}}
-  %0, %old = gnn.add_self_loops keep %g nondiff : (!gnn.graph<s0 -> s0, s2>) -> (!gnn.graph<s0 -> s0, s3>, tensor<?xi32, #gnn.dims<s2>>)
+  // expected-error@+1 {{'gnn.derive' op map 0 is over s2, but should be over s3}}
+  %0, %old = gnn.derive add_self_loops of %g nondiff : (!gnn.graph<s0 -> s0, s2>) -> (!gnn.graph<s0 -> s0, s3>, tensor<?xi32, #gnn.dims<s2>>)
   return
 }
 

@@ -9,8 +9,8 @@ func.func @structure(%g: !gnn.graph<s0 -> s0, s1>) {
   %src = gnn.endpoint src %g nondiff : (!gnn.graph<s0 -> s0, s1>) -> tensor<?xi32, #gnn.dims<s1>>
   // CHECK: gnn.degree dst %{{.*}} nondiff : (!gnn.graph<s0 -> s0, s1>) -> tensor<?xi32, #gnn.dims<s0>>
   %degree = gnn.degree dst %g nondiff : (!gnn.graph<s0 -> s0, s1>) -> tensor<?xi32, #gnn.dims<s0>>
-  // CHECK: gnn.add_self_loops keep %{{.*}} nondiff : (!gnn.graph<s0 -> s0, s1>) -> (!gnn.graph<s0 -> s0, s0 + s1>, tensor<?xi32, #gnn.dims<s0 + s1>>)
-  %h, %old = gnn.add_self_loops keep %g nondiff : (!gnn.graph<s0 -> s0, s1>) -> (!gnn.graph<s0 -> s0, s0 + s1>, tensor<?xi32, #gnn.dims<s0 + s1>>)
+  // CHECK: gnn.derive add_self_loops of %{{.*}} nondiff : (!gnn.graph<s0 -> s0, s1>) -> (!gnn.graph<s0 -> s0, s0 + s1>, tensor<?xi32, #gnn.dims<s0 + s1>>)
+  %h, %old = gnn.derive add_self_loops of %g nondiff : (!gnn.graph<s0 -> s0, s1>) -> (!gnn.graph<s0 -> s0, s0 + s1>, tensor<?xi32, #gnn.dims<s0 + s1>>)
   // CHECK: gnn.derive coalesce of %{{.*}} nondiff : (!gnn.graph<s0 -> s0, s1>) -> (!gnn.graph<s0 -> s0, s7>, tensor<?xi32, #gnn.dims<s1>>)
   %merged, %new = gnn.derive coalesce of %g nondiff : (!gnn.graph<s0 -> s0, s1>) -> (!gnn.graph<s0 -> s0, s7>, tensor<?xi32, #gnn.dims<s1>>)
   // CHECK: gnn.derive edges with %[[SRC]], %[[SRC]] nondiff : (tensor<?xi32, #gnn.dims<s1>>, tensor<?xi32, #gnn.dims<s1>>) -> !gnn.graph<s0 -> s0, s1>

@@ -164,7 +164,7 @@ def module():
         g2 = "!gnn.graph<s0 -> s0, s4>"
         e.arg("w", w)
         one = e.op(f"arith.constant dense<1.0> : {tensor(real)}")
-        e.lines.append(f"%g2, %old = gnn.add_self_loops skip %g nondiff : ({GRAPH}) -> ({g2}, {i2})")
+        e.lines.append(f"%g2, %old = gnn.derive add_missing_self_loops of %g nondiff : ({GRAPH}) -> ({g2}, {i2})")
         a = e.op(f"gnn.gather %w[%old] dims [0] fill {one} : ({w}, {i2}, {tensor(real)}) -> {w2}")
         d2 = e.op(f"gnn.endpoint dst %g2 nondiff : ({g2}) -> {i2}")
         b = e.op(f"gnn.segment_reduce sum {a} by [{d2}] at 0 dims [0] : ({w2}, {i2}) -> {tensor(real, 's0')}")

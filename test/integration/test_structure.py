@@ -58,6 +58,16 @@ def heavy(g, a):
     return propagate(g[0], [(g[1][k], g[2][k]) for k in keep], a["w"][keep], a["x"])
 
 
+def heavy_symmetric(g, a):
+    n, src, dst = g
+    keep = np.flatnonzero(a["w"] > 0.1)
+    edges = [(src[k], dst[k], a["w"][k]) for k in keep] + [(v, v, 1) for v in range(n)]
+    out = np.zeros_like(a["x"])
+    for u, v, w in edges + [(v, u, w) for u, v, w in edges if u != v]:
+        out[v] += np.tanh(w * a["x"][u])
+    return out
+
+
 def within(g, a):
     n, src, dst = g
     keep = [k for k in range(len(src)) if a["keep"][src[k]] and a["keep"][dst[k]]]
@@ -174,6 +184,7 @@ CASES = {
     "both_ways": (both_ways, {"w": "m", "x": "n3"}),
     "backwards": (backwards, {"w": "m", "x": "n3"}),
     "heavy": (heavy, {"w": "m", "x": "n3"}),
+    "heavy_symmetric": (heavy_symmetric, {"w": "m", "x": "n3"}),
     "within": (within, {"w": "m", "x": "n3"}),
     "of_matrix": (of_matrix, {"a": "nn", "x": "n3"}),
     "of_mask": (of_mask, {"a": "n5", "x": "n3"}),
@@ -282,6 +293,21 @@ class Structure(harness.TestCase):
                             lambda: self.forward("crystal", (0, [], []), x=x, r=0.5, period=np.array([1.0, -1])))
         self.assert_refused("argument", "more than 1000 periods",
                             lambda: self.forward("crystal", (0, [], []), x=x, r=1e6, period=period))
+
+    def test_points_on_the_edges_of_cells(self):
+        """A lattice whose spacing is the radius, which is no binary number: what is near lies just in reach, or just not."""
+        for spacing, r in ((0.1, 0.1), (0.7, 0.7), (1 / 3, 2 / 3), (0.1, 0.1 * (1 + 1e-12))):
+            x = np.array(list(itertools.product(range(-6, 7), repeat=2))) * spacing
+            squared = (x[:, None, 0] - x[None, :, 0]) ** 2 + (x[:, None, 1] - x[None, :, 1]) ** 2
+            found = self.model.call(self.context, "reached", {"x": x, "r": r})["out"]
+            np.testing.assert_array_equal(found, np.sum(squared <= r * r, 0) - 1)
+
+    def test_number_of_neighbours(self):
+        x = np.arange(4.0).reshape(4, 1)
+        for k, found in ((0, 0), (2, 2), (9, 3)):
+            np.testing.assert_array_equal(self.model.call(self.context, "closest", {"x": x, "k": k})["out"], [found] * 4)
+        self.assert_refused("argument", "a graph of the -1 nearest neighbours is asked for: give a number from 0 on",
+                            lambda: self.model.call(self.context, "closest", {"x": x, "k": -1}))
 
     def test_a_removed_nan_leaves_no_trace(self):
         graph = (2, [0, 0], [1, 0])

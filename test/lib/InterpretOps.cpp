@@ -26,34 +26,46 @@ void Interpreter::eval(DegreeOp op) {
   set(op.getResult(), std::move(result));
 }
 
-void Interpreter::eval(AddSelfLoopsOp op) {
+/// Graphs whose edges are some of another's, each with a reverse or a loop beside them.
+LogicalResult Interpreter::derive(DeriveOp op) {
+  Derivation how = op.getHow();
+  bool adds =
+      how == Derivation::AddSelfLoops || how == Derivation::AddMissingSelfLoops || how == Derivation::ReplaceSelfLoops;
+  bool removes = how == Derivation::ReplaceSelfLoops || how == Derivation::RemoveSelfLoops;
+  if (!adds && !removes && how != Derivation::Symmetrize && how != Derivation::Filter)
+    return op.emitError("the interpreter does not make graphs in this way");
   const Graph g = graph(op.getGraph());
-  Graph loops{g.numSrc, g.numDst, {}, {}};
+  Graph made{g.numSrc, g.numDst, {}, {}};
   std::vector<Cell> old;
   std::vector<bool> has(g.numDst);
   auto append = [&](int64_t src, int64_t dst, Cell from) {
-    loops.src.push_back(src);
-    loops.dst.push_back(dst);
+    made.src.push_back(src);
+    made.dst.push_back(dst);
     old.push_back(from);
   };
   for (size_t e = 0; e < g.src.size(); ++e) {
     bool isLoop = g.src[e] == g.dst[e];
     if (isLoop)
       has[g.src[e]] = true;
-    if (!isLoop || op.getExisting() != Loops::Replace)
+    bool isRemoved = how == Derivation::Filter ? tensor(op.getInputs()[0]).cells[e] == 0 : isLoop && removes;
+    if (!isRemoved)
       append(g.src[e], g.dst[e], e);
   }
-  for (int64_t v = 0; v < g.numDst; ++v)
-    if (op.getExisting() != Loops::Skip || !has[v])
+  for (size_t e = 0; how == Derivation::Symmetrize && e < g.src.size(); ++e)
+    if (g.src[e] != g.dst[e])
+      append(g.dst[e], g.src[e], e);
+  for (int64_t v = 0; adds && v < g.numDst; ++v)
+    if (how != Derivation::AddMissingSelfLoops || !has[v])
       append(v, v, -1);
-  int64_t set = *op.getResult().getType().getEdges().getSet();
-  if (set >= static_cast<int64_t>(sizes.size()))
-    sizes.resize(set + 1, 0);
-  sizes[set] = static_cast<int64_t>(old.size());
-  Tensor from = empty(op.getOld());
+  int64_t edges = *op.getResult().getType().getEdges().getSet();
+  if (edges >= static_cast<int64_t>(sizes.size()))
+    sizes.resize(edges + 1, 0);
+  sizes[edges] = static_cast<int64_t>(old.size());
+  Tensor from = empty(op.getMaps()[0]);
   from.cells = old;
-  this->set(op.getResult(), std::move(loops));
-  this->set(op.getOld(), std::move(from));
+  set(op.getResult(), std::move(made));
+  set(op.getMaps()[0], std::move(from));
+  return success();
 }
 
 //===----------------------------------------------------------------------===//

@@ -83,16 +83,17 @@ LogicalResult Interpreter::runOp(Operation &op) {
     return back(b);
   if (isa<IfOp, ForOp, WhileOp>(op))
     return control(op);
+  if (auto made = dyn_cast<DeriveOp>(op))
+    return derive(made);
   bool known =
       llvm::TypeSwitch<Operation *, bool>(&op)
-          .Case<EndpointOp, DegreeOp, AddSelfLoopsOp, GatherOp, SegmentReduceOp, ShareOp, SegmentSoftmaxOp,
-                SegmentLogSumExpOp, ReduceOp, ArgReduceOp, SoftmaxOp, LogSumExpOp, ContractOp, BroadcastOp, ReshapeOp,
-                TransposeOp, SliceOp, UnsliceOp, SelectIndexOp, UpdateIndexOp, UpdateSliceOp, ConcatOp, IotaOp, SizeOp,
-                DefineSizeOp, EmptyOp, CheckIndexOp, NondiffOp, SavedOp, FoldKeyOp, UniformOp, arith::ConstantOp>(
-              [&](auto o) {
-                eval(o);
-                return true;
-              })
+          .Case<EndpointOp, DegreeOp, GatherOp, SegmentReduceOp, ShareOp, SegmentSoftmaxOp, SegmentLogSumExpOp,
+                ReduceOp, ArgReduceOp, SoftmaxOp, LogSumExpOp, ContractOp, BroadcastOp, ReshapeOp, TransposeOp, SliceOp,
+                UnsliceOp, SelectIndexOp, UpdateIndexOp, UpdateSliceOp, ConcatOp, IotaOp, SizeOp, DefineSizeOp, EmptyOp,
+                CheckIndexOp, NondiffOp, SavedOp, FoldKeyOp, UniformOp, arith::ConstantOp>([&](auto o) {
+            eval(o);
+            return true;
+          })
           .Default([](Operation *) { return false; });
   return known ? success() : elementwise(op);
 }

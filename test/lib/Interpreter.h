@@ -66,7 +66,7 @@ private:
   // One function for each op; in InterpretOps.cpp.
   void eval(gnn::EndpointOp op);
   void eval(gnn::DegreeOp op);
-  void eval(gnn::AddSelfLoopsOp op);
+  mlir::LogicalResult derive(gnn::DeriveOp op);
   void eval(gnn::GatherOp op);
   void eval(gnn::SegmentReduceOp op);
   void eval(gnn::ShareOp op);

@@ -56,10 +56,10 @@ func.func @layer_both(%g: !g {test.edges = array<i64: 0,1, 1,2, 2,2, 0,2>}, %x: 
 // CHECK-LABEL: func.func @drop_bwd(
 // CHECK-SAME: %{{.*}}: !gnn.graph{{.*}}, %{{.*}}: tensor<i64, #gnn.dims<>> {gnn.residual = 0 : i64}, %{{.*}}: tensor<f64, #gnn.dims<>> {gnn.residual = 1 : i64}, %{{.*}}: tensor
 // CHECK-DAG: gnn.uniform
-// CHECK-DAG: gnn.add_self_loops
+// CHECK-DAG: gnn.derive
 func.func @drop_both(%g: !g {test.edges = array<i64: 0,1, 1,2, 2,2, 0,2>}, %x: !nf, %key: !k {test.value = array<f64: 7.0>}, %rate: !s {test.value = array<f64: 0.4>}, %y_adj: !n) -> (!n, !nf)
     attributes {gnn.export_vjp = {of = "drop", args = 4, results = 1}, test.sizes = array<i64: 4, 4>} {
-  %h, %old = gnn.add_self_loops skip %g nondiff : (!g) -> (!h, !li)
+  %h, %old = gnn.derive add_missing_self_loops of %g nondiff : (!g) -> (!h, !li)
   %src = gnn.endpoint src %h nondiff : (!h) -> !li
   %dst = gnn.endpoint dst %h nondiff : (!h) -> !li
   %y, %t = gnn.vjp(%x) {

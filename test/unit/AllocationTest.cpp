@@ -85,7 +85,8 @@ TEST(Allocation, OfGraphs) {
 
 int32_t useEverything(gnnrt_frame *frame, void **buffers, int64_t *) {
   auto *graph = static_cast<const gnnrt_graph *>(buffers[0]);
-  const gnnrt_graph *loops = gnnrt_add_self_loops(frame, graph, GNNRT_LOOPS_SKIP);
+  const gnnrt_graph *loops =
+      gnnrt_derive(frame, GNNRT_DERIVE_ADD_MISSING_SELF_LOOPS, graph, 0, 0, nullptr, nullptr, 0, 0);
   if (!loops || !gnnrt_in_order(frame, loops) || !gnnrt_out_order(frame, graph) ||
       !gnnrt_graph_in_degree(frame, graph) || !gnnrt_order_by(frame, static_cast<int32_t *>(buffers[1]), 3, 3))
     return GNNRT_ERROR_MEMORY;

@@ -15,12 +15,16 @@ struct Loops {
   std::vector<int32_t> src, dst, old;
 };
 
-Loops loops(Context &context, gnnrt_graph *graph, int32_t existing) {
+const gnnrt_graph *derive(gnnrt_frame *frame, int32_t how, const gnnrt_graph *graph) {
+  return gnnrt_derive(frame, how, graph, 0, 0, nullptr, nullptr, 0, 0);
+}
+
+Loops loops(Context &context, gnnrt_graph *graph, int32_t how) {
   Loops result;
   EXPECT_EQ(withFrame(context,
                       [&](gnnrt_frame *frame) {
-                        const gnnrt_graph *made = gnnrt_add_self_loops(frame, graph, existing);
-                        EXPECT_EQ(made, gnnrt_add_self_loops(frame, graph, existing)); // kept
+                        const gnnrt_graph *made = derive(frame, how, graph);
+                        EXPECT_EQ(made, derive(frame, how, graph)); // kept
                         int64_t edges = gnnrt_graph_num_edges(made);
                         result = {list(gnnrt_graph_src(made), edges), list(gnnrt_graph_dst(made), edges),
                                   list(gnnrt_graph_map(made, 0), edges)};
@@ -33,14 +37,14 @@ Loops loops(Context &context, gnnrt_graph *graph, int32_t existing) {
 TEST(SelfLoops, EachWayWithExistingOnes) {
   Context context;
   Graph graph(context, 3, 3, {0, 1, 2, 1}, {1, 1, 0, 1}); // node 1 has two loops
-  Loops keep = loops(context, graph, GNNRT_LOOPS_KEEP);
+  Loops keep = loops(context, graph, GNNRT_DERIVE_ADD_SELF_LOOPS);
   EXPECT_EQ(keep.src, (std::vector<int32_t>{0, 1, 2, 1, 0, 1, 2}));
   EXPECT_EQ(keep.dst, (std::vector<int32_t>{1, 1, 0, 1, 0, 1, 2}));
   EXPECT_EQ(keep.old, (std::vector<int32_t>{0, 1, 2, 3, -1, -1, -1}));
-  Loops skip = loops(context, graph, GNNRT_LOOPS_SKIP);
+  Loops skip = loops(context, graph, GNNRT_DERIVE_ADD_MISSING_SELF_LOOPS);
   EXPECT_EQ(skip.src, (std::vector<int32_t>{0, 1, 2, 1, 0, 2}));
   EXPECT_EQ(skip.old, (std::vector<int32_t>{0, 1, 2, 3, -1, -1}));
-  Loops replace = loops(context, graph, GNNRT_LOOPS_REPLACE);
+  Loops replace = loops(context, graph, GNNRT_DERIVE_REPLACE_SELF_LOOPS);
   EXPECT_EQ(replace.src, (std::vector<int32_t>{0, 2, 0, 1, 2}));
   EXPECT_EQ(replace.dst, (std::vector<int32_t>{1, 0, 0, 1, 2}));
   EXPECT_EQ(replace.old, (std::vector<int32_t>{0, 2, -1, -1, -1}));
@@ -49,8 +53,8 @@ TEST(SelfLoops, EachWayWithExistingOnes) {
 TEST(SelfLoops, OfGraphsWithoutEdgesOrNodes) {
   Context context;
   Graph empty(context, 0, 0, {}, {}), isolated(context, 2, 2, {}, {});
-  EXPECT_TRUE(loops(context, empty, GNNRT_LOOPS_KEEP).src.empty());
-  EXPECT_EQ(loops(context, isolated, GNNRT_LOOPS_REPLACE).src, (std::vector<int32_t>{0, 1}));
+  EXPECT_TRUE(loops(context, empty, GNNRT_DERIVE_ADD_SELF_LOOPS).src.empty());
+  EXPECT_EQ(loops(context, isolated, GNNRT_DERIVE_REPLACE_SELF_LOOPS).src, (std::vector<int32_t>{0, 1}));
 }
 
 TEST(SelfLoops, AreRefusedForTwoNodeSets) {
@@ -58,7 +62,7 @@ TEST(SelfLoops, AreRefusedForTwoNodeSets) {
   Graph graph(context, 3, 4, {0}, {1});
   EXPECT_EQ(withFrame(context,
                       [&](gnnrt_frame *frame) {
-                        EXPECT_EQ(gnnrt_add_self_loops(frame, graph, GNNRT_LOOPS_KEEP), nullptr);
+                        EXPECT_EQ(derive(frame, GNNRT_DERIVE_ADD_SELF_LOOPS, graph), nullptr);
                         return int32_t(GNNRT_ERROR_SHAPE);
                       }),
             GNNRT_ERROR_SHAPE);
@@ -146,8 +150,9 @@ TEST(Orders, KnowTheOtherEndOfEdges) {
                              std::initializer_list<gnnrt_graph *>{empty, isolated, loop, bipartite, mixed})
                           expectOthers(frame, graph);
                         for (gnnrt_graph *graph : std::initializer_list<gnnrt_graph *>{empty, loop, mixed})
-                          for (int32_t existing : {GNNRT_LOOPS_KEEP, GNNRT_LOOPS_SKIP, GNNRT_LOOPS_REPLACE})
-                            expectOthers(frame, gnnrt_add_self_loops(frame, graph, existing));
+                          for (int32_t how : {GNNRT_DERIVE_ADD_SELF_LOOPS, GNNRT_DERIVE_ADD_MISSING_SELF_LOOPS,
+                                              GNNRT_DERIVE_REPLACE_SELF_LOOPS})
+                            expectOthers(frame, derive(frame, how, graph));
                         return 0;
                       }),
             GNNRT_OK);
@@ -198,7 +203,7 @@ TEST(Orders, AreMadeOnceByThreadsThatShareAGraph) {
     threads.emplace_back([&, t] {
       Context own;
       withFrame(own, [&](gnnrt_frame *frame) {
-        const gnnrt_graph *loops = gnnrt_add_self_loops(frame, graph, GNNRT_LOOPS_SKIP);
+        const gnnrt_graph *loops = derive(frame, GNNRT_DERIVE_ADD_MISSING_SELF_LOOPS, graph);
         seen[t] = gnnrt_in_order(frame, loops);
         return 0;
       });

@@ -90,18 +90,17 @@ def Gnn_IteratorKind : Gnn_Enum<"IteratorKind", "what an iterator of a kernel do
     I32EnumAttrCase<"Segment", 2, "segment">]>;
 def Gnn_IteratorKindAttr : EnumAttr<Gnn_Dialect, Gnn_IteratorKind, "iterator">;
 
-def Gnn_Loops : Gnn_Enum<"Loops", "what happens to self loops that are there", [
-    I32EnumAttrCase<"Keep", 0, "keep">, I32EnumAttrCase<"Skip", 1, "skip">, I32EnumAttrCase<"Replace", 2, "replace">]>;
-def Gnn_LoopsAttr : EnumAttr<Gnn_Dialect, Gnn_Loops, "loops">;
-
 /// What comes before `Filter` depends on a graph alone, and is kept with it.
 def Gnn_Derivation : Gnn_Enum<"Derivation", "how a graph is made", [
-    I32EnumAttrCase<"RemoveSelfLoops", 0, "remove_self_loops">, I32EnumAttrCase<"Coalesce", 1, "coalesce">,
-    I32EnumAttrCase<"Reverse", 2, "reverse">, I32EnumAttrCase<"Symmetrize", 3, "symmetrize">,
-    I32EnumAttrCase<"Line", 4, "line">, I32EnumAttrCase<"Filter", 5, "filter">,
-    I32EnumAttrCase<"Induced", 6, "induced">, I32EnumAttrCase<"Edges", 7, "edges">,
-    I32EnumAttrCase<"Dense", 8, "dense">, I32EnumAttrCase<"Pairs", 9, "pairs">,
-    I32EnumAttrCase<"Nearest", 10, "nearest">, I32EnumAttrCase<"Radius", 11, "radius">]>;
+    I32EnumAttrCase<"AddSelfLoops", 0, "add_self_loops">,
+    I32EnumAttrCase<"AddMissingSelfLoops", 1, "add_missing_self_loops">,
+    I32EnumAttrCase<"ReplaceSelfLoops", 2, "replace_self_loops">,
+    I32EnumAttrCase<"RemoveSelfLoops", 3, "remove_self_loops">, I32EnumAttrCase<"Coalesce", 4, "coalesce">,
+    I32EnumAttrCase<"Reverse", 5, "reverse">, I32EnumAttrCase<"Symmetrize", 6, "symmetrize">,
+    I32EnumAttrCase<"Line", 7, "line">, I32EnumAttrCase<"Filter", 8, "filter">,
+    I32EnumAttrCase<"Induced", 9, "induced">, I32EnumAttrCase<"Edges", 10, "edges">,
+    I32EnumAttrCase<"Dense", 11, "dense">, I32EnumAttrCase<"Pairs", 12, "pairs">,
+    I32EnumAttrCase<"Nearest", 13, "nearest">, I32EnumAttrCase<"Radius", 14, "radius">]>;
 def Gnn_DerivationAttr : EnumAttr<Gnn_Dialect, Gnn_Derivation, "derivation">;
 
 def Gnn_Search : Gnn_Enum<"Search", "what is looked for", [

@@ -38,28 +38,6 @@ def Gnn_DegreeOp : Gnn_PureOp<"degree", [Structural]> {
   let hasVerifier = 1;
 }
 
-def Gnn_AddSelfLoopsOp : Gnn_PureOp<"add_self_loops", [Structural]> {
-  let summary = "A graph with a self loop at every node";
-  let description = [{
-    `keep` appends a loop for every node, `skip` only where there is none, `replace` removes those there are and appends
-    one for every node. The old edges come first, in their order, then the new ones in the order of nodes.
-
-    The second result says which edge of the old graph each edge of the new one was, -1 for a new one; what edges carry
-    moves with a gather along it, so this op needs no derivative of its own.
-
-    ```mlir
-    %h, %old = gnn.add_self_loops replace %g nondiff
-        : (!gnn.graph<s0 -> s0, s1>) -> (!gnn.graph<s0 -> s0, s2>, tensor<?xi32, #gnn.dims<s2>>)
-    %v = gnn.gather %w[%old] dims [0] fill %one : (tensor<?xf32, #gnn.dims<s1>>, tensor<?xi32, #gnn.dims<s2>>,
-                                                   tensor<f32, #gnn.dims<>>) -> tensor<?xf32, #gnn.dims<s2>>
-    ```
-  }];
-  let arguments = (ins Gnn_LoopsAttr:$existing, Gnn_GraphType:$graph);
-  let results = (outs Gnn_GraphType:$result, Gnn_IndexTensor:$old);
-  let assemblyFormat = "`` $existing $graph `nondiff` attr-dict `:` functional-type(operands, results)";
-  let hasVerifier = 1;
-}
-
 def Gnn_DeriveOp : Gnn_PureOp<"derive", [Structural, AttrSizedOperandSegments]> {
   let summary = "A graph made from another one or from tensors";
   let description = [{
@@ -68,6 +46,9 @@ def Gnn_DeriveOp : Gnn_PureOp<"derive", [Structural, AttrSizedOperandSegments]> 
 
     | how | of | operands | maps |
     |---|---|---|---|
+    | add_self_loops | g | | the old edge of each new one, -1 for a new one: all edges, then a loop for each node |
+    | add_missing_self_loops | g | | the same, with loops only where there is none |
+    | replace_self_loops | g | | the same, but first the loops that are there are removed |
     | remove_self_loops | g | | the old edge of each new one |
     | coalesce | g | | the new edge of each old one; edges by source, then by target |
     | reverse | g | | none: the edges are the same |
@@ -84,6 +65,7 @@ def Gnn_DeriveOp : Gnn_PureOp<"derive", [Structural, AttrSizedOperandSegments]> 
     ```mlir
     %h, %old = gnn.derive filter of %g with %keep nondiff
         : (!gnn.graph<s0 -> s0, s1>, tensor<?xi1, #gnn.dims<s1>>) -> (!gnn.graph<s0 -> s0, s2>, tensor<?xi32, #gnn.dims<s2>>)
+    %v = gnn.gather %w[%old] dims [0] : (tensor<?xf32, #gnn.dims<s1>>, tensor<?xi32, #gnn.dims<s2>>) -> tensor<?xf32, #gnn.dims<s2>>
     ```
   }];
   let arguments = (ins Gnn_DerivationAttr:$how, Optional<Gnn_GraphType>:$graph, Variadic<Gnn_Tensor>:$inputs);
@@ -93,6 +75,8 @@ def Gnn_DeriveOp : Gnn_PureOp<"derive", [Structural, AttrSizedOperandSegments]> 
   let extraClassDeclaration = [{
     /// Whether the graph depends on another one alone.
     bool isOfGraphAlone() { return getHow() < Derivation::Filter; }
+    /// The most edges that there can be, where that follows from the sizes of the graph; null otherwise.
+    SizeAttr mostEdges();
   }];
 }
 

@@ -96,27 +96,28 @@ GNNRT_API int32_t gnnrt_frame_fail(gnnrt_frame *frame, int32_t status, const cha
  * that asks for it writes all of it; an INOUT that is not asked for keeps its value. NULL on failure (recorded). */
 GNNRT_API void *gnnrt_frame_output(gnnrt_frame *frame, int32_t arg);
 
-/* Structure. What is derived from a graph alone is cached on it, and owned by it. NULL on failure (recorded). */
-enum { GNNRT_LOOPS_KEEP = 0, GNNRT_LOOPS_SKIP = 1, GNNRT_LOOPS_REPLACE = 2 };
-GNNRT_API const gnnrt_graph *gnnrt_add_self_loops(gnnrt_frame *frame, const gnnrt_graph *graph, int32_t existing);
-/* Other graphs, in the ways of the dialect's gnn.derive; those before FILTER depend on `graph` alone, the others belong to
- * the call. `tensors` are the addresses of `count` tensors and `sizes` all their sizes, one behind the other: FILTER,
- * INDUCED: keep, bytes. EDGES: src, dst, int32. DENSE: bytes. PAIRS: groups, int32. NEAREST: positions of `dtype`, the
- * number of neighbours, int64, and groups or not. RADIUS: positions, the radius, the period (with or without entries)
- * of `dtype`, and groups or not. `num_src` and `num_dst` are the new graph's nodes, where they are known. */
+/* Structure. A graph made in one of the ways of the dialect's gnn.derive; NULL on failure (recorded). Those before
+ * FILTER depend on `graph` alone, are cached on it, and owned by it; the others belong to the call. `tensors` are the
+ * addresses of `count` tensors and `sizes` all their sizes, one behind the other: FILTER, INDUCED: keep, bytes. EDGES:
+ * src, dst, int32. DENSE: bytes. PAIRS: groups, int32. NEAREST: positions of `dtype`, the number of neighbours, int64,
+ * and groups or not. RADIUS: positions, the radius, the period (with or without entries) of `dtype`, and groups or not.
+ * `num_src` and `num_dst` are the new graph's nodes, where they are known. */
 enum {
-  GNNRT_DERIVE_REMOVE_SELF_LOOPS = 0,
-  GNNRT_DERIVE_COALESCE = 1,
-  GNNRT_DERIVE_REVERSE = 2,
-  GNNRT_DERIVE_SYMMETRIZE = 3,
-  GNNRT_DERIVE_LINE = 4,
-  GNNRT_DERIVE_FILTER = 5,
-  GNNRT_DERIVE_INDUCED = 6,
-  GNNRT_DERIVE_EDGES = 7,
-  GNNRT_DERIVE_DENSE = 8,
-  GNNRT_DERIVE_PAIRS = 9,
-  GNNRT_DERIVE_NEAREST = 10,
-  GNNRT_DERIVE_RADIUS = 11
+  GNNRT_DERIVE_ADD_SELF_LOOPS = 0,
+  GNNRT_DERIVE_ADD_MISSING_SELF_LOOPS = 1,
+  GNNRT_DERIVE_REPLACE_SELF_LOOPS = 2,
+  GNNRT_DERIVE_REMOVE_SELF_LOOPS = 3,
+  GNNRT_DERIVE_COALESCE = 4,
+  GNNRT_DERIVE_REVERSE = 5,
+  GNNRT_DERIVE_SYMMETRIZE = 6,
+  GNNRT_DERIVE_LINE = 7,
+  GNNRT_DERIVE_FILTER = 8,
+  GNNRT_DERIVE_INDUCED = 9,
+  GNNRT_DERIVE_EDGES = 10,
+  GNNRT_DERIVE_DENSE = 11,
+  GNNRT_DERIVE_PAIRS = 12,
+  GNNRT_DERIVE_NEAREST = 13,
+  GNNRT_DERIVE_RADIUS = 14
 };
 GNNRT_API const gnnrt_graph *gnnrt_derive(gnnrt_frame *frame, int32_t how, const gnnrt_graph *graph, int64_t num_src,
                                           int64_t num_dst, const void *const *tensors, const int64_t *sizes,
@@ -247,8 +248,8 @@ typedef struct gnnrt_lifetime {
 GNNRT_API int32_t gnnrt_reserve(gnnrt_frame *frame, int32_t num_buffers, const int64_t *bytes,
                                 const gnnrt_lifetime *lifetimes, void **pointers);
 
-/* How much of the working memory is taken, and of the orders and graphs made for this call: what an iteration of a loop takes is
- * given back at its end. */
+/* How much of the working memory is taken, and of the orders and graphs made for this call: what an iteration of a loop
+ * takes is given back at its end. */
 typedef struct gnnrt_mark {
   int64_t block, used, orders, graphs;
 } gnnrt_mark;

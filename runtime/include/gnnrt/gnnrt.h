@@ -17,7 +17,7 @@
 extern "C" {
 #endif
 
-#define GNNRT_ABI_VERSION 5
+#define GNNRT_ABI_VERSION 6
 #define GNNRT_API __attribute__((visibility("default")))
 
 typedef enum gnnrt_status {

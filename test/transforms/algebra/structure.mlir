@@ -34,13 +34,13 @@ func.func @infinite(%g: !g) -> !n attributes {test.sizes = array<i64: 4, 2>} {
 
 // The same loops are added once, and what comes of them is one.
 // CHECK-LABEL: func.func @loops_twice(
-// CHECK-COUNT-1: gnn.add_self_loops
-// CHECK-NOT: gnn.add_self_loops
+// CHECK-COUNT-1: gnn.derive
+// CHECK-NOT: gnn.derive
 // CHECK: %[[D:.*]] = arith.sitofp
 // CHECK-NEXT: arith.addf %[[D]], %[[D]]
 func.func @loops_twice(%g: !g {test.edges = array<i64: 0, 0, 1, 0>}) -> !n attributes {test.sizes = array<i64: 3, 2>} {
-  %a, %i = gnn.add_self_loops skip %g nondiff : (!g) -> (!g2, tensor<?xi32, #gnn.dims<s2>>)
-  %b, %j = gnn.add_self_loops skip %g nondiff : (!g) -> (!g3, tensor<?xi32, #gnn.dims<s3>>)
+  %a, %i = gnn.derive add_missing_self_loops of %g nondiff : (!g) -> (!g2, tensor<?xi32, #gnn.dims<s2>>)
+  %b, %j = gnn.derive add_missing_self_loops of %g nondiff : (!g) -> (!g3, tensor<?xi32, #gnn.dims<s3>>)
   %da = gnn.degree dst %a nondiff : (!g2) -> tensor<?xi32, #gnn.dims<s0>>
   %db = gnn.degree dst %b nondiff : (!g3) -> tensor<?xi32, #gnn.dims<s0>>
   %x = arith.sitofp %da : tensor<?xi32, #gnn.dims<s0>> to !n
@@ -51,10 +51,10 @@ func.func @loops_twice(%g: !g {test.edges = array<i64: 0, 0, 1, 0>}) -> !n attri
 
 // Other loops are another graph.
 // CHECK-LABEL: func.func @loops_differ(
-// CHECK-COUNT-2: gnn.add_self_loops
+// CHECK-COUNT-2: gnn.derive
 func.func @loops_differ(%g: !g {test.edges = array<i64: 0, 0, 1, 0>}) -> !n attributes {test.sizes = array<i64: 3, 2>} {
-  %a, %i = gnn.add_self_loops skip %g nondiff : (!g) -> (!g2, tensor<?xi32, #gnn.dims<s2>>)
-  %b, %j = gnn.add_self_loops keep %g nondiff : (!g) -> (!g3, tensor<?xi32, #gnn.dims<s3>>)
+  %a, %i = gnn.derive add_missing_self_loops of %g nondiff : (!g) -> (!g2, tensor<?xi32, #gnn.dims<s2>>)
+  %b, %j = gnn.derive add_self_loops of %g nondiff : (!g) -> (!g3, tensor<?xi32, #gnn.dims<s3>>)
   %da = gnn.degree dst %a nondiff : (!g2) -> tensor<?xi32, #gnn.dims<s0>>
   %db = gnn.degree dst %b nondiff : (!g3) -> tensor<?xi32, #gnn.dims<s0>>
   %d = arith.addi %da, %db : tensor<?xi32, #gnn.dims<s0>>
